@@ -97,16 +97,18 @@ const char *boot_hash_origin_name(enum boot_hash_origin origin);
  * Define @table, an array of @type whose address and size boot_hash_init()
  * sets. Lines for @table and @table##_shift belong into
  * RUNTIME_CONST_VARIABLES (vmlinux.lds.h); modules cannot use it. With
- * CONFIG_BOOT_HASH=n @table is an array of 1 << @fixed_bits.
+ * CONFIG_BOOT_HASH=n @table is an array of 1 << @fixed_bits, with the
+ * attributes behind that.
  */
-#define DEFINE_BOOT_HASH_TABLE(type, table, fixed_bits)			\
+#define DEFINE_BOOT_HASH_TABLE(type, table, fixed_bits, ...)		\
 	static unsigned int table##_shift __ro_after_init __used;	\
 	static type *table __ro_after_init __used
 
-/* The bucket of a 32-bit @hash, whose upper bits choose. */
-#define boot_hash_bucket(table, hash)					\
-	(runtime_const_ptr(table) +					\
-	 runtime_const_shift_right_32(hash, table##_shift))
+#define boot_hash_table(table)	runtime_const_ptr(table)
+
+/* The bucket of @key, by a function such as hash_ptr(key, bits). */
+#define boot_hash_index(table, function, key)				\
+	runtime_const_shift_right_32(function(key, 32), table##_shift)
 
 #define boot_hash_init(table, desc, flags)				\
 do {									\
@@ -144,11 +146,13 @@ static inline int __init boot_hash_setup(struct boot_hash *hash,
 	return 1;
 }
 
-#define DEFINE_BOOT_HASH_TABLE(type, table, fixed_bits)			\
-	static type table[1 << (fixed_bits)] __cacheline_aligned
+#define DEFINE_BOOT_HASH_TABLE(type, table, fixed_bits, ...)		\
+	static type table[1 << (fixed_bits)] __VA_ARGS__
 
-#define boot_hash_bucket(table, hash)					\
-	(&(table)[(hash) >> (32 - ilog2(ARRAY_SIZE(table)))])
+#define boot_hash_table(table)	(table)
+
+#define boot_hash_index(table, function, key)				\
+	function(key, ilog2(ARRAY_SIZE(table)))
 
 #define boot_hash_init(table, desc, flags)				\
 	((desc)->nr_buckets = ARRAY_SIZE(table))
