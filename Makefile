@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0
+# Every verb of this repository; the work is done by the scripts.
+
+PYTHON ?= python3
+SCRIPT = $(PYTHON) scripts
+# Bytecode stays out of the source folders.
+export PYTHONDONTWRITEBYTECODE = 1
+
+# What a user may set, handed to the scripts as environment.
+export KERNEL BASE MEM CPUS APPEND QUICK FORCE CONFIG DEBUG TESTS V
+
+
+.PHONY: help python setup tree refresh series check-series kernel boot shell \
+	test test-long bench deb clean distclean
+.NOTPARALLEL:
+.SUFFIXES:
+# A script's one line is enough; make's own echo of the command is not wanted.
+.SILENT:
+
+help:
+	echo "boothash: cache hash tables of Linux, sized at boot and shown in /proc/hashstats"
+	echo
+	echo "  make boot          build the patched kernel, boot it in QEMU, run a short load,"
+	echo "                     print /proc/hashstats, power off"
+	echo "  make shell         the same kernel with a prompt instead"
+	echo "  make test          everything that CI runs"
+	echo "  make test-long     sanitizer kernels, stress, every memory size"
+	echo
+	echo "  make tree          compose base + series + new files into a git tree in build/"
+	echo "  make refresh       write that tree's commits back to series/ and the new files"
+	echo "  make series        the mail set, proven equal to the composed tree"
+	echo "  make check-series  every file brought once, patches apply, white space"
+	echo "  make kernel        build the patched kernel only"
+	echo "  make deb           Debian packages of the patched kernel for a real machine"
+	echo "  make bench         every benchmark; make bench-NAME one of them (bench-hashstats)"
+	echo
+	echo "  make setup         install packages and the Python environment (others do it too)"
+	echo "  make clean         remove what was built; keep downloads, compiler cache, Python"
+	echo "  make distclean     remove all of build/"
+	echo
+	echo "Variables:"
+	echo "  KERNEL=PATH        another 6.12.y tree or tarball (else Debian's linux-source-6.12)"
+	echo "  BASE=6.12          the folder in series/ to use"
+	echo "  MEM=1G CPUS=2      size of the guest of boot and shell"
+	echo "  APPEND='...'       more words for the guest's kernel command line"
+	echo "  QUICK=1            bench: minutes instead of hours"
+	echo "  FORCE=1            tree, refresh: drop what stands against it"
+	echo "  CONFIG=PATH        deb: kernel configuration to start from"
+	echo "  DEBUG=1            deb: keep debug information"
+	echo "  TESTS='...'        test: only these files, or words for pytest"
+	echo "  V=1                show the output of what runs"
+
+# Python does everything else, the installing of packages too.
+python:
+	command -v $(PYTHON) >/dev/null || { \
+		echo "  install python3"; \
+		if [ "$$(id -u)" = 0 ]; then sudo=; \
+		elif command -v sudo >/dev/null; then sudo=sudo; \
+		else echo "boothash: python3 is missing and neither root nor sudo is at hand; run as root: apt-get install python3" >&2; exit 2; fi; \
+		{ $$sudo apt-get -qq update; \
+		  $$sudo apt-get -qq -y install --no-install-recommends python3; } >/dev/null \
+		|| { echo "boothash: apt-get could not install python3" >&2; exit 2; }; }
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "boothash: $(PYTHON) is $$($(PYTHON) -V 2>&1); accepted: Python 3.11 or newer (PYTHON=...)" >&2; exit 2; }
+
+setup: python
+	$(SCRIPT)/setup.py setup
+
+tree: python
+	$(SCRIPT)/series.py tree
+
+refresh: python
+	$(SCRIPT)/series.py refresh
+
+series: python
+	$(SCRIPT)/series.py mail
+
+check-series: python
+	$(SCRIPT)/series.py check
+
+kernel: python
+	$(SCRIPT)/build.py kernel
+
+boot: python
+	$(SCRIPT)/boot.py boot
+
+shell: python
+	$(SCRIPT)/boot.py shell
+
+test: python
+	$(SCRIPT)/runtests.py test
+
+test-long: python
+	$(SCRIPT)/runtests.py test-long
+
+bench: bench-hashstats
+
+bench-%: python
+	$(SCRIPT)/bench.py $*
+
+deb: python
+	$(SCRIPT)/deb.py deb
+
+clean: python
+	$(SCRIPT)/cleanup.py clean
+
+distclean: python
+	$(SCRIPT)/cleanup.py distclean

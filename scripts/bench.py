@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+"""make bench-NAME: measure something, print a table, keep the result."""
+
+import sys
+
+import bench_hashstats
+import guest
+from benchresult import Result
+from common import ROOT, dispatch, flag
+from setup import ensure_packages
+
+
+def verb(name, measure):
+    """A benchmark fills a Result and prints its tables."""
+    def go():
+        ensure_packages("source", "build", "boot")
+        result = Result(name, flag("QUICK"))
+        try:
+            measure(result, flag("QUICK"))
+        except guest.GuestError as error:
+            print(error, file=sys.stderr)
+            return 1
+        path = result.save()
+        print("\n  figures")
+        for figure, value in result.data["figures"].items():
+            print(f"    {figure}: {value:g}")
+        print(f"  written: {path.relative_to(ROOT)}")
+        return 0
+    return go
+
+
+if __name__ == "__main__":
+    dispatch({"hashstats": verb("hashstats", bench_hashstats.measure)})

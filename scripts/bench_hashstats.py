@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What /proc/hashstats costs: to read it, and in every look-up of a name."""
+
+import re
+import statistics
+
+import build
+import gitcmd
+import guest
+import hashstats_file
+import insncounts
+import source
+from benchresult import table
+from common import die, step
+
+BUCKETS = 1 << 21
+FILES = 50_000
+# fstree deletes one file in eight, and a directory has 40.
+DIRS = FILES * 8 // 7 // 40 + 1
+READ_SECONDS = 60
+COUNT_SECONDS = 60
+
+# The tables that the series adds or makes larger.
+OURS = ("folio_wait", "bit_wait", "dentry_lookup")
+
+LOOKUP = "__d_lookup_rcu"
+COUNTER = "d_count_lookup"
+# All that a look-up runs; more is listed where it ran.
+PARTS = (LOOKUP, "__d_lookup_rcu_op_compare", COUNTER,
+         "boot_hash_count_lookup")
+LISTED = (*PARTS, "lookup_fast", "__d_lookup", "d_alloc_parallel")
+# Chains must be short, or they differ by chance from boot to boot.  The old
+# parameter, in digits, is known to both kernels.
+COUNT_APPEND = "nokaslr dhash_entries=1048576"
+SEGMENTS = ("files", "missing")
+
+READ_JOB = f"""\
+mkfs.ext4 -q -m 0 -N {2 * FILES} /dev/vda
+mount /dev/vda /mnt
+fstree /mnt -p 4 -d {DIRS} -f 40
+for run in $(seq {{runs}}); do
+    echo "=== read"
+    readstats -n 1 1048576
+    echo "=== file"
+    cat /proc/hashstats
+done
+"""
+
+COUNT_JOB = """\
+mkdir /tmp/off
+lookups /tmp/off -f {files} -r {rounds}
+"""
+COUNT_ON_JOB = """\
+mkdir /tmp/on
+echo on > /proc/hashstats
+lookups /tmp/on -f {files} -r {rounds}
+cat /proc/hashstats
+"""
+
+
+def measure(result, quick):
+    """The whole benchmark."""
+    insncounts.plugin()     # missing support shows before an hour of building
+    ours = build.patched()
+    base = build.build("base", build.GUEST[:1],
+                       gitcmd.ref("base", source.base_repo()))
+    for kernel in (base, ours):
+        result.kernel(kernel)
+    result.data["accelerator"] = str(guest.accelerator(ours))
+    read_file(result, ours, runs=21 if quick else 101)
+    table_bytes(result, ours)
+    count_lookups(result, base, ours, pairs=2 if quick else 5,
+                  rounds=10 if quick else 50)
+
+
+def read_file(result, kernel, runs):
+    """Time to read the file with a large table, and its longest stretch."""
+    with step(f"read /proc/hashstats {runs} times, {BUCKETS} buckets"):
+        machine = guest.Guest(
+            kernel, READ_JOB.format(runs=runs), mem="1G", cpus=2, disk="512M",
+            append=f"hash_entries=dentry:{BUCKETS >> 20}M",
+            programs=["mkfs.ext4"], timeout=READ_SECONDS + runs)
+        with machine:
+            output = machine.finish().output
+    result.command("read", machine.command())
+    for one in parse_reads(output):
+        result.run("read", **one)
+    reads = result.runs("read")
+    if len(reads) != runs:
+        die(f"{len(reads)} of {runs} reads were found in the guest's output")
+    summary(result, reads)
+
+
+def parse_reads(output):
+    """One dict for each read of the guest."""
+    for part in output.split("=== read\n")[1:]:
+        timed, shown = part.split("=== file\n")
+        dentry = hashstats_file.parse(shown)["dentry"]
+        if dentry["buckets"] != BUCKETS or dentry["objects"] < FILES:
+            die(f"the dentry table has {dentry['buckets']} buckets and "
+                f"{dentry['objects']} objects, wanted are {BUCKETS} and at "
+                f"least {FILES}")
+        yield {"read_ms": float(re.search(r"^read-ms-median: (\S+)$", timed,
+                                          re.M)[1]),
+               "objects": dentry["objects"], "walk_us": dentry["walk-us"],
+               "walk_longest_us": dentry["walk-longest-us"]}
+
+
+def summary(result, reads):
+    rows = []
+    for name, what in (("read_ms", "read of the file, ms"),
+                       ("walk_us", "walk of dentry, us"),
+                       ("walk_longest_us", "its longest stretch, us")):
+        values = [run[name] for run in reads]
+        rows.append((what, min(values), round(statistics.median(values), 3),
+                     max(values)))
+    print(f"\n  {result.data['accelerator']}")
+    table(rows, (f"{len(reads)} runs", "minimum", "median", "maximum"))
+    print()
+    longest = [run["walk_longest_us"] for run in reads]
+    result.figure("read_ms_2_21",
+                  statistics.median(run["read_ms"] for run in reads))
+    # The least: what else runs on the machine can only add to a stretch.
+    result.figure("longest_stretch_us", min(longest))
+    result.figure("longest_stretch_us_median", statistics.median(longest))
+
+
+def table_bytes(result, kernel):
+    """Share of 1 GiB that the tables take which we add or enlarge."""
+    with step("sizes of the tables at 1 GiB"):
+        machine = guest.Guest(kernel, "cat /proc/hashstats", mem="1G", cpus=2)
+        with machine:
+            tables = hashstats_file.parse(machine.finish().output)
+    result.command("sizes", machine.command())
+    sizes = {name: tables[name]["bytes"] for name in OURS}
+    result.run("sizes", **sizes)
+    result.figure("table_bytes_share_1g", sum(sizes.values()) / (1 << 30))
+
+
+def count_lookups(result, base, ours, pairs, rounds):
+    """Alternate the two kernels, each alike, and count instructions."""
+    with step("check the counting of instructions"):
+        insns = insncounts.check(ours.vmlinux)
+    result.run("known-loop", instructions=insns, counted=insns)
+    for pair in range(pairs):
+        for kernel in (base, ours):
+            with step(f"count look-ups, {kernel.flavour} kernel, {pair + 1} "
+                      f"of {pairs}"):
+                count(result, kernel, rounds)
+    lookup_figures(result)
+    list_symbols(result)
+
+
+def count(result, kernel, rounds):
+    """One guest: counting off, and with our kernel then on."""
+    states = ["off"] if kernel.flavour == "base" else ["off", "on"]
+    job = (COUNT_JOB + COUNT_ON_JOB * ("on" in states)).format(files=1000,
+                                                               rounds=rounds)
+    segments, output, command = insncounts.count(
+        kernel, job, mem="512M", append=COUNT_APPEND, timeout=COUNT_SECONDS)
+    result.command(f"count-{kernel.flavour}", command)
+    if [s.label for s in segments] != [1, 2] * len(states):
+        die(f"the QEMU plugin saw segments {[s.label for s in segments]}, "
+            f"wanted are {[1, 2] * len(states)}")
+    for n, segment in enumerate(segments):
+        result.run("count", kernel=kernel.flavour, counting=states[n // 2],
+                   names=SEGMENTS[n % 2], calls=calls(segment),
+                   insns={name: segment.insns[name] for name in LISTED
+                          if segment.insns[name]},
+                   entries={name: segment.entries[name] for name in LISTED
+                            if segment.entries[name]},
+                   all_insns=sum(segment.insns.values()))
+    if "on" in states:
+        check_counter(segments[2:], output)
+
+
+def calls(segment):
+    count = segment.entries[LOOKUP]
+    if not count:
+        die(f"{LOOKUP} was never entered: is it another function's part in "
+            "this kernel?")
+    return count
+
+
+def check_counter(segments, output):
+    """While counting is on, every look-up is counted."""
+    for segment in segments:
+        if segment.entries[COUNTER] < calls(segment):
+            die(f"{calls(segment)} look-ups, but {COUNTER} ran "
+                f"{segment.entries[COUNTER]} times while counting was on")
+    if "\nlookups: " not in output:
+        die("/proc/hashstats shows no look-ups while counting is on")
+
+
+def per_call(runs):
+    """Instructions of a look-up, all parts of it, over some runs."""
+    insns = sum(run["insns"].get(part, 0) for run in runs for part in PARTS)
+    return insns / sum(run["calls"] for run in runs)
+
+
+def lookup_figures(result):
+    runs = result.runs("count")
+
+    def some(kernel, counting="off", names=SEGMENTS, odd=None):
+        wanted = [run for run in runs if run["kernel"] == kernel
+                  and run["counting"] == counting and run["names"] in names]
+        if odd is None:
+            return per_call(wanted)
+        # Guests alternate: the runs of a guest follow each other.
+        guests = [wanted[n:n + len(names)]
+                  for n in range(0, len(wanted), len(names))]
+        return per_call(sum(guests[odd::2], []))
+
+    off, on = some("patched"), some("patched", "on")
+    result.figure("dentry_off_insn_ratio", off / some("base"))
+    result.figure("dentry_on_insn_ratio", on / off)
+    result.figure("dentry_off_insn_ratio_files",
+                  some("patched", names=SEGMENTS[:1])
+                  / some("base", names=SEGMENTS[:1]))
+    result.figure("dentry_off_insn_ratio_missing",
+                  some("patched", names=SEGMENTS[1:])
+                  / some("base", names=SEGMENTS[1:]))
+    result.figure("dentry_insn_base", some("base"))
+    result.figure("dentry_insn_off", off)
+    result.figure("dentry_insn_on", on)
+    for kernel in ("base", "patched"):
+        result.figure(f"dentry_aa_insn_ratio_{kernel}",
+                      some(kernel, odd=1) / some(kernel, odd=0))
+
+
+def list_symbols(result):
+    """Instructions a look-up by symbol, of all runs together."""
+    rows = []
+    columns = [("base", "off"), ("patched", "off"), ("patched", "on")]
+    runs = result.runs("count")
+    for names in SEGMENTS:
+        for symbol in LISTED:
+            cells = [cell([run for run in runs if run["names"] == names
+                           and (run["kernel"], run["counting"]) == column],
+                          symbol) for column in columns]
+            if any(cells):
+                rows.append((f"{names}: {symbol}",
+                             *(f"{c:.3f}" if c else "-" for c in cells)))
+    print("\n  instructions by symbol for each call of " + LOOKUP)
+    table(rows, ("names looked up", "base", "off", "on"))
+
+
+def cell(runs, symbol):
+    return (sum(run["insns"].get(symbol, 0) for run in runs)
+            / sum(run["calls"] for run in runs))

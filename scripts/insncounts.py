@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Instructions by symbol of the kernel, counted by a plugin in QEMU's TCG."""
+
+import bisect
+import collections
+import re
+import subprocess
+
+import accelerator as accelerators
+import guest
+from common import BUILD, ROOT, die, run
+
+SOURCE = ROOT / "scripts" / "plugin" / "symbol_counts.c"
+FOLDER = BUILD / "plugin"
+# Newest first: a QEMU takes old versions too, but with the newer prototypes.
+APIS = (4, 3, 2, 1)
+KERNEL = 1 << 63
+USER = "[user]"
+# What the compiler splits off a function counts as that function.
+PART = re.compile(r"\.(cold|part|isra|constprop)\b.*")
+TURNS = 100_000
+EMULATED = accelerators.Accelerator("tcg", "instructions are counted")
+
+
+class Segment:
+    """What ran between two markers: instructions and entries by symbol."""
+
+    def __init__(self, label):
+        self.label = label
+        self.insns = collections.Counter()
+        self.entries = collections.Counter()
+
+
+def plugin():
+    """The plugin built for the QEMU that is here; it is tried in it."""
+    said = "no answer"
+    for api in APIS:
+        path = FOLDER / f"symbol_counts-{api}.so"
+        compile_plugin(path, api)
+        said = trial(path)
+        if not said:
+            return path
+    die(f"{accelerators.QEMU} loads no TCG plugin, so instructions cannot be "
+        f"counted: {said}; wanted: a QEMU built with --enable-plugins and "
+        f"with plugin API 1 to {max(APIS)}")
+
+
+def compile_plugin(path, api):
+    if path.is_file() and path.stat().st_mtime > SOURCE.stat().st_mtime:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    run(["gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC",
+         "-fvisibility=hidden", f"-DAPI={api}", "-o", path, SOURCE],
+        what="building the QEMU plugin")
+
+
+def trial(path):
+    """None when QEMU loads the plugin, else why it does not."""
+    command = [accelerators.QEMU, "-M", "none", "-accel", "tcg", "-nodefaults",
+               "-display", "none", "-monitor", "stdio", *option(path, "/dev/null")]
+    try:
+        done = subprocess.run(command, input="quit\n", text=True, timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except FileNotFoundError:
+        die(f"{accelerators.QEMU}: not found; `make setup` installs it")
+    except subprocess.TimeoutExpired:
+        return "it did not start within 60 s"
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or ["no message"])[-1]
+    return None
+
+
+def option(path, out):
+    # A comma ends a value for QEMU, two are one.
+    return ["-plugin", f"{path},out={out}".replace(str(path),
+            str(path).replace(",", ",,"), 1)]
+
+
+def count(kernel, script, **options):
+    """Run a job; give its Segments, its output and the QEMU command."""
+    machine = guest.Guest(kernel, script, cpus=1, accel=EMULATED,
+                          qemu=option(plugin(), "counts"), **options)
+    with machine:
+        output = machine.finish().output
+        lines = (machine.folder / "counts").read_text().splitlines()
+        return segments(lines, Symbols(kernel)), output, machine.command()
+
+
+class Symbols:
+    """Addresses of a kernel's functions."""
+
+    def __init__(self, kernel):
+        path = getattr(kernel, "obj", None) or kernel.parent
+        lines = (path / "System.map").read_text().splitlines()
+        words = (line.split() for line in lines)
+        table = sorted((int(address, 16), PART.sub("", name), "." not in name)
+                       for address, kind, name in words if kind in "tTwW")
+        self.addresses = [address for address, _, _ in table]
+        self.names = [name for _, name, _ in table]
+        self.starts = {address for address, _, whole in table if whole}
+
+    def name(self, address):
+        if address < KERNEL:
+            return USER
+        index = bisect.bisect_right(self.addresses, address) - 1
+        return self.names[index] if index >= 0 else "[unknown]"
+
+
+def segments(lines, symbols):
+    """The plugin's file as a list of Segment."""
+    found = {}
+    for line in lines:
+        number, label, *block = line.split()
+        segment = found.setdefault(number, Segment(int(label)))
+        if block:
+            address, executions = int(block[0], 16), int(block[2])
+            name = symbols.name(address)
+            segment.insns[name] += int(block[1]) * executions
+            if address in symbols.starts:
+                segment.entries[name] += executions
+    return list(found.values())
+
+
+def check(kernel):
+    """A loop of known length must be counted exactly."""
+    found, output, _ = count(kernel, f"lookups -l {TURNS}", mem="128M",
+                             append="nokaslr")
+    wanted = int(re.search(r"^instructions: (\d+)$", output, re.M)[1])
+    got = [segment.insns[USER] for segment in found]
+    if got != [wanted]:
+        die(f"the QEMU plugin counted {got} instructions in a loop of {wanted}")
+    return wanted

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * symbol_counts - what a guest executed between two marker instructions
+ *
+ * A plugin for QEMU's TCG.  Each translation block that runs while a segment is
+ * open is counted; at the end of the segment its blocks are written out, one
+ * line each: segment, label, address, instructions of the block, executions.
+ * Lines of "segment label" alone begin a segment, so that an empty one shows.
+ *
+ * A marker is the seven-byte no-op `nopl 0x6268LLKK(%rax)` in user space: KK is
+ * 1 to open a segment and 2 to close it, LL its label.  The block that opens a
+ * segment is not part of it, the block that closes it is.
+ *
+ * For guests of one CPU: then nothing here runs twice at a time, and an
+ * interrupt comes between two blocks and never within one.
+ *
+ * Argument: out=FILE.  Compiled with -DAPI=N, the version of the plugin API.
+ * QEMU comes without a header; these are the prototypes that we use.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef uint64_t qemu_plugin_id_t;
+typedef void (*qemu_plugin_vcpu_udata_cb_t)(unsigned int cpu, void *data);
+
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+
+typedef struct qemu_info_t {
+	const char *target_name;
+	struct {
+		int min;
+		int cur;
+	} version;
+	bool system_emulation;
+	struct {
+		int smp_vcpus;
+		int max_vcpus;
+	} system;
+} qemu_info_t;
+
+enum qemu_plugin_cb_flags {
+	QEMU_PLUGIN_CB_NO_REGS,
+	QEMU_PLUGIN_CB_R_REGS,
+	QEMU_PLUGIN_CB_RW_REGS,
+};
+
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
+		void (*cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb));
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
+		qemu_plugin_vcpu_udata_cb_t cb,
+		enum qemu_plugin_cb_flags flags, void *data);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
+		qemu_plugin_vcpu_udata_cb_t cb,
+		enum qemu_plugin_cb_flags flags, void *data);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,
+						 size_t index);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+#if API >= 3
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *to,
+			     size_t size);
+#else
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+#endif
+
+EXPORT int qemu_plugin_version = API;
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
+			       int argc, char **argv);
+
+#define SLOT_BITS	16
+#define SLOTS		(1 << SLOT_BITS)
+#define MARKER_SIZE	7
+#define OPEN		1
+#define CLOSE		2
+/* Addresses of the kernel have the highest bit. */
+#define KERNEL		(1ULL << 63)
+
+struct block {
+	uint64_t address;
+	uint64_t executions;
+	size_t insns;
+	struct block *next;
+};
+
+static struct block *blocks[SLOTS];
+static bool counting;
+static unsigned int segment;
+static FILE *out;
+
+/*
+ * Blocks stay for good: QEMU may still run one that it has dropped.  The same
+ * code translated again is the same block, patched code of another length is
+ * another.
+ */
+static struct block *find_block(uint64_t address, size_t insns)
+{
+	unsigned int slot = address * 0x9e3779b97f4a7c15 >> (64 - SLOT_BITS);
+	struct block *block;
+
+	for (block = blocks[slot]; block; block = block->next)
+		if (block->address == address && block->insns == insns)
+			return block;
+	block = calloc(1, sizeof(*block));
+	if (!block) {
+		fputs("symbol_counts: out of memory\n", stderr);
+		exit(1);
+	}
+	block->address = address;
+	block->insns = insns;
+	block->next = blocks[slot];
+	blocks[slot] = block;
+	return block;
+}
+
+static void clear_counts(void)
+{
+	struct block *block;
+	size_t slot;
+
+	for (slot = 0; slot < SLOTS; slot++)
+		for (block = blocks[slot]; block; block = block->next)
+			block->executions = 0;
+}
+
+static void write_counts(unsigned int label)
+{
+	struct block *block;
+	size_t slot;
+
+	fprintf(out, "%u %u\n", segment, label);
+	for (slot = 0; slot < SLOTS; slot++)
+		for (block = blocks[slot]; block; block = block->next)
+			if (block->executions)
+				fprintf(out, "%u %u %llx %zu %llu\n", segment,
+					label,
+					(unsigned long long)block->address,
+					block->insns,
+					(unsigned long long)block->executions);
+	fflush(out);
+}
+
+static void on_block(unsigned int cpu, void *data)
+{
+	struct block *block = data;
+
+	(void)cpu;
+	if (counting)
+		block->executions++;
+}
+
+static void on_marker(unsigned int cpu, void *data)
+{
+	unsigned int kind = (uintptr_t)data & 0xff;
+	unsigned int label = (uintptr_t)data >> 8;
+
+	(void)cpu;
+	if (kind == OPEN && !counting) {
+		clear_counts();
+		segment++;
+		counting = true;
+	} else if (kind == CLOSE && counting) {
+		counting = false;
+		write_counts(label);
+	}
+}
+
+/* Kind and label of a marker, 0 for any other instruction. */
+static uintptr_t marker(const struct qemu_plugin_insn *insn)
+{
+	static const uint8_t nopl[] = { 0x0f, 0x1f, 0x80 };
+#if API >= 3
+	uint8_t code[MARKER_SIZE];
+#else
+	const uint8_t *code;
+#endif
+
+	if (qemu_plugin_insn_size(insn) != MARKER_SIZE)
+		return 0;
+#if API >= 3
+	if (qemu_plugin_insn_data(insn, code, sizeof(code)) != sizeof(code))
+		return 0;
+#else
+	code = qemu_plugin_insn_data(insn);
+#endif
+	if (memcmp(code, nopl, sizeof(nopl)) || code[5] != 0x68 ||
+	    code[6] != 0x62)
+		return 0;
+	return code[4] << 8 | code[3];
+}
+
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	uint64_t address = qemu_plugin_tb_vaddr(tb);
+	size_t i, insns = qemu_plugin_tb_n_insns(tb);
+
+	(void)id;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block,
+					     QEMU_PLUGIN_CB_NO_REGS,
+					     find_block(address, insns));
+	if (address & KERNEL)
+		return;
+	for (i = 0; i < insns; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		uintptr_t data = marker(insn);
+
+		if (data)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker,
+					QEMU_PLUGIN_CB_NO_REGS, (void *)data);
+	}
+}
+
+static int refuse(const char *why)
+{
+	fprintf(stderr, "symbol_counts: %s\n", why);
+	return -1;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
+			int argc, char **argv)
+{
+	if (argc != 1 || strncmp(argv[0], "out=", 4))
+		return refuse("accepted is one argument, out=FILE");
+	if (!info->system_emulation || info->system.max_vcpus > 1)
+		return refuse("only a system of one CPU can be counted");
+	out = fopen(argv[0] + 4, "w");
+	if (!out)
+		return refuse("cannot write to the file of out=");
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+	return 0;
+}

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0
+"""/proc/hashstats read in a loop while eight processes change the tables.
+
+A guest that oopses, warns or stalls fails by itself (guest.py reads the
+console).  Here every read must parse and add up, and must not show more than
+it can have seen.  What is that?
+
+A walk visits each bucket once.  What it counts in a bucket was put there by one
+insertion, either before the walk began and is still there, so it is one of the
+dentries that existed then; or meanwhile.  So
+
+    objects <= dentries at the start + insertions during the read
+
+On tmpfs the insertions can be counted without our code: a mounted tmpfs hands
+out inode numbers in turn, so two files made before and after a read tell how
+many were created between.  One round of fstree's churn creates one file, and
+inserts three names: the new one (looked up, so negative at first), the target
+of the rename, and the renamed one under it.  nr_dentry is a sum over CPUs, each
+read at its own time: it may miss what is made and unmade during the sum, at
+most the two dentries that a round allocates.  That is 5 for each round that was
+begun or ended meanwhile, of which there are at most the files created and one
+for each process; and some for the shell that asks.
+"""
+
+import pytest
+
+import guest
+import hashstats_file
+import marked
+
+PROCESSES = 8
+PER_ROUND = 5
+SHELL = 64
+READS_AT_LEAST = 10
+
+SCRIPT = """
+seconds=%(seconds)d
+%(mount)s
+mkdir /mnt/churn /mnt/probe
+number() {
+    : > /mnt/probe/$1
+    stat -c '%%i' /mnt/probe/$1
+    rm /mnt/probe/$1
+}
+read_once() {
+    echo "=== probe"
+    number a
+    echo "=== dentry-state"
+    cat /proc/sys/fs/dentry-state
+    echo "=== inode-state"
+    cat /proc/sys/fs/inode-state
+    echo "=== hashstats"
+    cat /proc/hashstats
+    echo "=== probe-after"
+    number b
+}
+read_once
+fstree /mnt/churn -p %(processes)d -c $seconds > /tmp/report &
+switch() {
+    while [ ! -e /tmp/over ]; do
+        for word in on reset on off reset; do
+            echo $word > /proc/hashstats
+        done
+    done
+}
+switch &
+end=$(($(date +%%s) + seconds))
+while [ $(date +%%s) -lt $end ]; do
+    read_once
+done
+wait %%1
+: > /tmp/over
+wait
+read_once
+echo "=== report"
+cat /tmp/report
+"""
+
+TMPFS = "mount -t tmpfs churn /mnt"
+EXT4 = "mkfs.ext4 -q /dev/vda; mount /dev/vda /mnt"
+
+
+class Read:
+    def __init__(self, parts):
+        self.state = {name: int(parts[f"{name}-state"].split()[0])
+                      for name in ("dentry", "inode")}
+        self.tables = hashstats_file.parse(parts["hashstats"])
+        self.created = int(parts["probe-after"]) - int(parts["probe"])
+
+    def objects(self, name):
+        return self.tables[name]["objects"]
+
+
+def churn(kernel, seconds, mount, append=""):
+    """All reads, and what fstree says that it did."""
+    script = SCRIPT % {"seconds": seconds, "mount": mount,
+                       "processes": PROCESSES}
+    result = guest.run(kernel, script, mem="256M", cpus=4, append=append,
+                       timeout=30 + 2 * seconds, disk="64M",
+                       programs=["mkfs.ext4"])
+    parts = marked.parts(result.output)
+    name, text = parts.pop()
+    assert name == "report"
+    report = dict(line.split(": ") for line in text.splitlines())
+    reads = [Read(dict(parts[i:i + 5])) for i in range(0, len(parts), 5)]
+    assert len(reads) >= READS_AT_LEAST
+    return reads, {name: int(report[name])
+                   for name in ("create", "rename", "unlink")}
+
+
+def check_sizes(reads):
+    """The tables stand still, whatever happens in them."""
+    fixed = ("buckets", "bytes", "sized-by")
+    sizes = [{name: [table[key] for key in fixed]
+              for name, table in read.tables.items()} for read in reads]
+    assert all(size == sizes[0] for size in sizes)
+    assert {"dentry", "inode", "dentry_lookup", "folio_wait", "bit_wait",
+            "mount", "mountpoint", "futex"} <= sizes[0].keys()
+
+
+def check_lookups(reads):
+    """A counter below its reset would show as a number near 2^64."""
+    for read in reads:
+        for table in read.tables.values():
+            assert table.get("hits", 0) <= table.get("lookups", 0) < 1 << 40
+
+
+def most_dentries(read):
+    return (read.state["dentry"] + PER_ROUND * (read.created + PROCESSES)
+            + SHELL)
+
+
+def check_done(report):
+    assert report["create"] == report["rename"] == report["unlink"] > 1000
+
+
+@pytest.mark.parametrize("append", ["", "hash_entries=dentry:2,inode:2"],
+                         ids=["default", "two-buckets"])
+def test_tmpfs(kernel, append):
+    reads, report = churn(kernel, 6, TMPFS, append)
+    check_done(report)
+    check_sizes(reads)
+    check_lookups(reads)
+    for read in reads:
+        assert read.created > 0
+        assert read.objects("dentry") <= most_dentries(read)
+        # Nobody makes inodes for the inode table here.
+        assert read.objects("inode") <= read.state["inode"]
+    if append:
+        assert reads[0].tables["dentry"]["buckets"] == 2
+        assert max(read.tables["dentry"]["longest"] for read in reads) > 100
+    # The names of the files that stay are there, and at the end they are gone.
+    usual = reads[0].objects("dentry")
+    assert max(read.objects("dentry") for read in reads) > usual + 400
+    assert reads[-1].objects("dentry") < usual + SHELL
+
+
+@pytest.mark.parametrize("append", ["", "hash_entries=dentry:2,inode:2"],
+                         ids=["default", "two-buckets"])
+def test_ext4(kernel, append):
+    """Here inodes come and go too; their numbers are used again, so that the
+    bound is that of the whole run."""
+    reads, report = churn(kernel, 6, EXT4, append)
+    check_done(report)
+    check_sizes(reads)
+    check_lookups(reads)
+    for read in reads:
+        assert read.objects("dentry") <= (
+            reads[0].state["dentry"] + PER_ROUND * report["create"] + SHELL)
+        # A file that was unlinked leaves its inode at once.
+        assert read.objects("inode") <= (
+            reads[0].state["inode"] + report["create"])
+    usual = reads[0].objects("inode")
+    assert max(read.objects("inode") for read in reads) > usual + 400
+    assert reads[-1].objects("inode") < usual + SHELL

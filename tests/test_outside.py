@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0
+"""/proc/hashstats against the tables themselves, read from outside.
+
+An idle guest prints the file and stands still; gdb stops it through QEMU and
+follows every chain in its memory.  No code is shared with what is tested: not
+the kernel's walk, not its arithmetic, not our parser's sums.
+"""
+
+import collections
+import json
+import os
+import subprocess
+
+import pytest
+
+import common
+import guest
+import hashstats_file
+import marked
+
+TABLES = ("dentry", "inode")
+GDB_SECONDS = 300
+ROUNDS = 3
+
+# Real use first: names and inodes of ext4, names of tmpfs.  One turn with the
+# host in advance, so that nothing is looked up for the first time later.
+SCRIPT = f"""
+mkfs.ext4 -q /dev/vda
+mount /dev/vda /mnt
+fstree /mnt -p 4 -d 100 -f 40
+fstree /tmp -p 2 -d 20 -f 40
+sync
+counts() {{
+    echo "=== $1"
+    cat /proc/hashstats
+    echo "=== dentry-state"
+    cat /proc/sys/fs/dentry-state
+    echo "=== inode-state"
+    cat /proc/sys/fs/inode-state
+}}
+counts warm
+wait-for-host
+for round in {' '.join(map(str, range(ROUNDS)))}; do
+    counts before
+    wait-for-host
+    counts after
+done
+"""
+
+
+def walk_from_outside(machine, kernel):
+    """{table: {length: buckets}}, by gdb in the folder of the guest."""
+    # A socket's path must be short, so gdb is started beside it.
+    env = os.environ | {"HASHSTATS_MAP": str(kernel.obj / "System.map"),
+                        "HASHSTATS_LENGTHS": "lengths.json"}
+    done = subprocess.run(
+        ["gdb", "-nx", "-batch", "-ex", "set tcp connect-timeout 60",
+         "-ex", "target remote gdb.sock",
+         "-x", str(common.ROOT / "scripts/gdb_tables.py"), "-ex", "detach"],
+        cwd=machine.folder, env=env, stdin=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=GDB_SECONDS)
+    result = machine.folder / "lengths.json"
+    assert result.is_file(), done.stdout
+    lengths = json.loads(result.read_text())
+    result.unlink()
+    return {table: {int(length): buckets for length, buckets in of.items()}
+            for table, of in lengths.items()}
+
+
+def summary(lengths):
+    """The histogram of chain lengths as the file would have it."""
+    rows = [[size, lengths.get(int(size), 0),
+             int(size) * lengths.get(int(size), 0)] for size in map(str, range(16))]
+    long = {length: n for length, n in lengths.items() if length > 15}
+    rows.append([">15", sum(long.values()),
+                 sum(length * n for length, n in long.items())])
+    return {"buckets": sum(lengths.values()),
+            "objects": sum(length * n for length, n in lengths.items()),
+            "used": sum(n for length, n in lengths.items() if length),
+            "longest": max(length for length, n in lengths.items() if n),
+            "rows": rows}
+
+
+def printed(table):
+    """The same of a table of the file."""
+    return {name: table[name] for name in
+            ("buckets", "objects", "used", "longest")} | {
+            "rows": [list(row[:3]) for row in table.rows]}
+
+
+def spread(text):
+    tables = hashstats_file.parse(text)
+    return {name: printed(tables[name]) for name in TABLES}
+
+
+class Observation:
+    """One moment of an idle guest, from inside and from outside."""
+
+    def __init__(self, before, after, lengths):
+        self.inside = spread(before["before"])
+        self.still = self.inside == spread(after["after"])
+        self.lengths = lengths
+        self.outside = {name: summary(lengths[name]) for name in TABLES}
+        self.state = {name: [int(word) for word in
+                             before[f"{name}-state"].split()]
+                      for name in TABLES}
+
+
+def observe(kernel):
+    lengths = []
+    with guest.Guest(kernel, SCRIPT, mem="512M", cpus=2, gdb=True, disk="64M",
+                     timeout=60, programs=["mkfs.ext4"]) as machine:
+        machine.ready()
+        machine.go()
+        for _ in range(ROUNDS):
+            machine.ready()
+            lengths.append(walk_from_outside(machine, kernel))
+            machine.go()
+        parts = marked.parts(machine.finish().output.replace("READY\n", ""))
+    # Three parts a count: warm, then before and after of each round.
+    counts = [dict(parts[i:i + 3]) for i in range(3, len(parts), 3)]
+    return [Observation(before, after, walked) for before, after, walked in
+            zip(counts[::2], counts[1::2], lengths)]
+
+
+@pytest.fixture(scope="module")
+def idle(kernel):
+    """The first observation during which nothing changed."""
+    seen = [one for one in observe(kernel) if one.still]
+    assert seen, f"the guest was not idle in any of {ROUNDS} rounds"
+    return seen[0]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_histogram_is_that_of_the_memory(idle, name):
+    assert idle.inside[name]["objects"] > 3000
+    assert idle.inside[name]["rows"] == idle.outside[name]["rows"]
+    assert idle.inside[name] == idle.outside[name]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_objects_against_the_state_files(idle, name):
+    """What is in a table exists, but not all that exists is in a table."""
+    objects = idle.inside[name]["objects"]
+    exist = idle.state[name][0]
+    print(f"{name}: {objects} objects, nr_{name} {exist}")
+    assert objects <= exist
+
+
+# The comparison above must be able to fail: lengths that are wrong by one node
+# or one bucket, as a walk that loses, repeats or miscounts would give them.
+
+def moved(lengths, old, new):
+    changed = collections.Counter(lengths)
+    changed[old] -= 1
+    changed[new] += 1
+    return +changed
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("old, new", [(0, 1), (1, 0), (1, 2), (2, 1), (2, 20)])
+def test_one_wrong_chain_is_seen(idle, name, old, new):
+    lengths = idle.lengths[name]
+    assert summary(moved(lengths, old, new)) != idle.inside[name]
+    assert summary(moved(moved(lengths, old, new), new, old)) == \
+        idle.inside[name]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_swapped_node_is_seen(idle, name):
+    """As many objects and buckets, but two chains of one became 0 and 2."""
+    lengths = moved(moved(idle.lengths[name], 1, 0), 1, 2)
+    wrong = summary(lengths)
+    assert wrong["objects"] == idle.inside[name]["objects"]
+    assert wrong != idle.inside[name]
+
+
+def test_long_chains_share_a_row():
+    result = summary({0: 2, 1: 3, 15: 1, 16: 2, 40: 1})
+    assert result["rows"][15] == ["15", 1, 15]
+    assert result["rows"][16] == [">15", 3, 72]
+    assert (result["buckets"], result["objects"]) == (9, 90)
+    assert (result["used"], result["longest"]) == (7, 40)

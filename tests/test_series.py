@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: GPL-2.0
+"""tree, refresh, series and check-series, on a toy kernel."""
+
+import re
+import subprocess
+
+import pytest
+
+import common
+import kconfig
+from toykernel import KERNEL, Toy, write_files
+
+FIRST = "series/6.12/01-mm-add-the-first-file.patch"
+SECOND = "series/6.12/02-mm-filemap.patch"
+
+
+@pytest.fixture
+def toy(tmp_path):
+    return Toy(tmp_path)
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+# --- tree ------------------------------------------------------------------
+
+def test_tree_has_base_hunks_and_new_files(toy):
+    toy.good("tree")
+    assert "long line_40;" in (toy.src / "mm/filemap.c").read_text()
+    assert (toy.src / "mm/first.c").read_text().endswith("int first;\n")
+    assert (toy.src / "lib/Kconfig.boothash").is_file()
+    assert (toy.src / "ignored.o").is_file()
+    assert (toy.src / "scripts/tool.sh").stat().st_mode & 0o100
+    assert (toy.src / "mm/link.c").is_symlink()
+    assert toy.git("log", "--format=%s|%an") == (
+        "mm: filemap: change two lines|A Developer\n"
+        "mm: add the first file|A Developer\nLinux 6.12.9|boothash")
+
+
+def test_tree_message_has_no_brings_line(toy):
+    toy.good("tree")
+    assert toy.git("log", "-1", "--format=%B", "HEAD~") == (
+        "mm: add the first file\n\nWhy it is here.")
+
+
+def test_maintainers_are_merged_in_order(toy):
+    toy.good("tree")
+    text = (toy.src / "MAINTAINERS").read_text()
+    heads = re.findall(r"^([A-Z ]+)\nS:", text, re.MULTILINE)
+    assert heads == ["ALPHA DRIVER", "BETA TABLES", "ZETA DRIVER", "THE REST"]
+
+
+def test_same_input_gives_same_commit(toy, tmp_path):
+    toy.good("tree")
+    (tmp_path / "other").mkdir()
+    other = Toy(tmp_path / "other")
+    other.good("tree")
+    assert toy.git("rev-parse", "HEAD") == other.git("rev-parse", "HEAD")
+
+
+def test_tree_touches_only_files_that_differ(toy):
+    toy.good("tree")
+    quiet = (toy.src / "mm/first.c").stat().st_mtime_ns
+    edit(toy.repo / SECOND, "+long line_40", "+short line_40")
+    toy.good("tree")
+    assert "short line_40;" in (toy.src / "mm/filemap.c").read_text()
+    assert (toy.src / "mm/first.c").stat().st_mtime_ns == quiet
+
+
+def test_tree_without_identity_uses_a_local_one(toy):
+    (toy.home / ".gitconfig").unlink()
+    toy.good("tree")
+    assert toy.git("log", "-1", "--format=%an <%ae>") \
+        == "boothash <boothash@localhost>"
+
+
+def test_new_files_are_not_ignored(toy):
+    """Debian's .gitignore hides every new file; ours must not."""
+    toy.good("tree")
+    toy.commit("mm: more", mm__more_dot_c="int more;\n")
+    assert "mm/more.c" in toy.git("show", "--stat")
+
+
+def test_interrupted_checkout_is_made_again(toy):
+    toy.good("tree")
+    (toy.src.parent / "src.complete").unlink()
+    (toy.src / "mm/first.c").unlink()
+    toy.good("tree")
+    assert (toy.src / "mm/first.c").is_file()
+
+
+# --- refusals of tree ------------------------------------------------------
+
+def test_tree_refuses_uncommitted_changes(toy):
+    toy.good("tree")
+    (toy.src / "mm/filemap.c").write_text("edited\n")
+    line = toy.refused("tree")
+    assert "not committed (mm/filemap.c)" in line and "FORCE=1" in line
+
+
+def test_tree_refuses_a_new_file(toy):
+    toy.good("tree")
+    (toy.src / "mm/new.c").write_text("edited\n")
+    assert "not committed (mm/new.c)" in toy.refused("tree")
+
+
+def test_tree_refuses_commits(toy):
+    toy.good("tree")
+    toy.commit("mm: work", mm__first_dot_c="work\n")
+    line = toy.refused("tree")
+    assert "commits that are not in the series" in line
+    assert "make refresh" in line
+
+
+def test_tree_force_drops_and_says_what(toy):
+    toy.good("tree")
+    toy.commit("mm: work", mm__first_dot_c="work\n")
+    (toy.src / "mm/new.c").write_text("edited\n")
+    head = toy.git("rev-parse", "HEAD")
+    assert head in toy.good("tree", FORCE="1")
+    assert "int first;" in (toy.src / "mm/first.c").read_text()
+    assert not (toy.src / "mm/new.c").exists()
+
+
+def test_hunk_that_does_not_apply_is_named(toy):
+    edit(toy.repo / SECOND, "-int line_40;", "-int line_four;")
+    line = toy.refused("tree")
+    assert "02-mm-filemap.patch: hunk 2 of mm/filemap.c" in line
+    assert "Linux 6.12.9" in line
+
+
+def test_hunk_is_not_applied_with_fuzz(toy):
+    edit(toy.kernel / "mm/filemap.c", "int line_9;", "char line_9;")
+    assert "hunk 1 of mm/filemap.c" in toy.refused("tree")
+
+
+def test_hunk_may_have_moved(toy):
+    path = toy.kernel / "mm/filemap.c"
+    path.write_text("int above;\n" * 5 + path.read_text())
+    toy.good("tree")
+
+
+def test_patch_for_a_missing_file_is_named(toy):
+    path = toy.repo / SECOND
+    path.write_text(path.read_text().replace("mm/filemap.c", "mm/gone.c"))
+    assert "changes mm/gone.c, which is not in" in toy.refused("tree")
+
+
+@pytest.mark.parametrize("old,new,said", [
+    ("Subject: [PATCH] ", "Subject: ", "first line must be"),
+    ("Brings: mm/first.c", "Brings: mm/none.c", "there is no mm/none.c"),
+    ("Brings: mm/first.c", "Brings: mm/filemap.c", "belongs into a hunk"),
+    ("Brings: mm/first.c", "Brings: rust/first.c", "must be under one of"),
+    ("Why it is here.", "diff -u is a tool.", "cut the mail in two"),
+])
+def test_bad_patch_file(toy, old, new, said):
+    edit(toy.repo / FIRST, old, new)
+    (toy.repo / "mm/filemap.c").write_text("ours\n")
+    assert said in toy.refused("tree")
+
+
+def test_file_brought_twice(toy):
+    edit(toy.repo / SECOND, "---\n", "\nBrings: mm/first.c\n---\n")
+    assert "brought by 01-mm-add-the-first-file.patch and by " \
+        in toy.refused("tree")
+
+
+def test_missing_patch_is_named(toy):
+    (toy.repo / SECOND).unlink()
+    assert "names 02-mm-filemap.patch, which is not there" \
+        in toy.refused("tree")
+
+
+# --- the base kernel -------------------------------------------------------
+
+@pytest.mark.parametrize("version,found", [
+    ("VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 170\n", "Linux 6.1.170"),
+    ("VERSION = 6\nPATCHLEVEL = 13\nSUBLEVEL = 0\n", "Linux 6.13.0"),
+    ("all:\n\ttrue\n", "not a Linux source tree"),
+])
+def test_wrong_kernel(toy, version, found):
+    (toy.kernel / "Makefile").write_text(version)
+    line = toy.refused("tree")
+    assert found in line
+    assert "accepted: a tree or tarball of Linux 6.12.y" in line
+
+
+def test_no_such_kernel(toy):
+    assert "no such file or folder" in toy.refused("tree", KERNEL="/none")
+
+
+def test_kernel_that_is_no_archive(toy, tmp_path):
+    path = tmp_path / "linux.tar.xz"
+    path.write_text("not an archive")
+    assert "not a readable tar archive" in toy.refused("tree", KERNEL=str(path))
+
+
+def test_kernel_that_was_built_in(toy):
+    (toy.kernel / ".config").write_text("")
+    assert "make mrproper" in toy.refused("tree")
+
+
+@pytest.mark.parametrize("kind", ["tar", "tar.gz", "tar.xz"])
+def test_tarball_gives_the_same_tree(toy, tmp_path, kind):
+    toy.good("tree")
+    tree = toy.git("rev-parse", "HEAD^{tree}")
+    path = tmp_path / f"linux.{kind}"
+    subprocess.run(["tar", "-caf", path, "-C", toy.kernel.parent, "linux"],
+                   check=True)
+    (tmp_path / "other").mkdir()
+    other = Toy(tmp_path / "other")
+    other.good("tree", KERNEL=str(path))
+    assert other.git("rev-parse", "HEAD^{tree}") == tree
+
+
+def test_base_without_series(toy):
+    line = toy.refused("tree", BASE="7.3")
+    assert "BASE=7.3" in line and "accepted: 6.12" in line
+
+
+def test_kernel_that_changed_is_read_again(toy):
+    toy.good("tree")
+    (toy.kernel / "mm/added.c").write_text("int added;\n")
+    toy.good("tree")
+    assert (toy.src / "mm/added.c").is_file()
+
+
+# --- refresh ---------------------------------------------------------------
+
+def test_refresh_after_tree_changes_nothing(toy):
+    before = toy.stored()
+    toy.good("tree")
+    toy.good("refresh")
+    assert toy.stored() == before
+
+
+def test_refresh_twice_after_edits_is_stable(toy):
+    toy.good("tree")
+    toy.commit("mm: add a second file\n\nReason.", mm__second_dot_c="int b;\n",
+               mm__Makefile=KERNEL["mm/Makefile"] + "obj-y += first.o second.o\n")
+    toy.good("refresh")
+    after = toy.stored()
+    assert "int b;" in (toy.repo / "mm/second.c").read_text()
+    third = (toy.repo / "series/6.12/03-mm-add-a-second-file.patch").read_text()
+    assert third.startswith("Subject: [PATCH] mm: add a second file\n\n"
+                            "Reason.\n\nBrings: mm/second.c\n---\n")
+    assert "Signed-off-by" not in third and "\nindex " not in third
+    toy.good("tree")
+    toy.good("refresh")
+    assert toy.stored() == after
+
+
+def test_refresh_folds_a_change_to_a_new_file(toy):
+    toy.good("tree")
+    toy.commit("fixup", mm__first_dot_c="int first, folded;\n")
+    said = toy.good("refresh")
+    assert "folded: the change to mm/first.c in `fixup`" in said
+    assert "left out: `fixup`" in said
+    assert "folded;" in (toy.repo / "mm/first.c").read_text()
+    toy.good("check")
+    toy.good("tree")
+
+
+def test_refresh_renumbers_and_keeps_names(toy):
+    toy.good("tree")
+    toy.git("-c", "sequence.editor=sed -i '1{h;d};2{G}'", "rebase", "-i",
+            "base")
+    toy.good("refresh")
+    names = sorted(p.name for p in (toy.repo / "series/6.12").glob("*.patch"))
+    assert names == ["01-mm-filemap.patch", "02-mm-add-the-first-file.patch"]
+    assert (toy.repo / "series/6.12/series").read_text().splitlines()[1:] \
+        == names
+    toy.good("check")
+
+
+def test_refresh_removes_what_a_dropped_patch_brought(toy):
+    toy.good("tree")
+    toy.git("reset", "--hard", "-q", "HEAD~2")
+    said = toy.good("refresh")
+    assert "removed: mm/first.c" in said
+    assert not (toy.repo / "mm/first.c").exists()
+    assert not list((toy.repo / "series/6.12").glob("*.patch"))
+
+
+def test_refresh_keeps_the_executable_bit(toy):
+    toy.good("tree")
+    path = toy.src / "tools/run.sh"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    toy.commit("tools: add a script")
+    toy.good("refresh")
+    assert (toy.repo / "tools/run.sh").stat().st_mode & 0o100
+    toy.good("tree")
+
+
+def test_refresh_moves_a_renamed_file(toy):
+    toy.good("tree")
+    toy.git("mv", "mm/first.c", "mm/renamed.c")
+    toy.commit("mm: rename")
+    toy.good("refresh")
+    assert (toy.repo / "mm/renamed.c").is_file()
+    assert not (toy.repo / "mm/first.c").exists()
+    toy.good("check")
+
+
+def test_refresh_takes_new_sections(toy):
+    toy.good("tree")
+    edit(toy.src / "MAINTAINERS", "BETA TABLES\nS:\tMaintained\n",
+         "BETA TABLES\nS:\tSupported\n")
+    toy.commit("MAINTAINERS: better")
+    assert "folded: the change to MAINTAINERS" in toy.good("refresh")
+    assert "S:\tSupported" in (toy.repo / "MAINTAINERS").read_text()
+    assert (toy.repo / "MAINTAINERS").read_text().startswith("# SPDX")
+
+
+def test_refresh_keeps_a_change_to_another_section(toy):
+    toy.good("tree")
+    edit(toy.src / "MAINTAINERS", "mm/alpha.c", "mm/beta.c")
+    toy.commit("MAINTAINERS: alpha moved")
+    toy.good("refresh")
+    assert "+F:\tmm/beta.c" in (
+        toy.repo / "series/6.12/03-maintainers-alpha-moved.patch").read_text()
+    toy.good("check")
+
+
+def test_refresh_refuses_uncommitted_changes(toy):
+    toy.good("tree")
+    (toy.src / "mm/filemap.c").write_text("edited\n")
+    assert "not committed (mm/filemap.c)" in toy.refused("refresh")
+
+
+def test_refresh_refuses_to_write_over_edits_here(toy):
+    toy.good("tree")
+    (toy.repo / "mm/first.c").write_text("edited here\n")
+    toy.commit("mm: work", mm__first_dot_c="edited there\n")
+    before = toy.stored()
+    assert "mm/first.c changed here" in toy.refused("refresh")
+    assert toy.stored() == before
+    toy.good("refresh", FORCE="1")
+    assert (toy.repo / "mm/first.c").read_text() == "edited there\n"
+
+
+def test_refresh_refuses_to_write_over_a_stranger(toy):
+    toy.good("tree")
+    (toy.repo / "mm/own.c").write_text("here\n")
+    toy.commit("mm: own", mm__own_dot_c="there\n")
+    assert "mm/own.c: is here already" in toy.refused("refresh")
+
+
+def test_refresh_refuses_a_place_with_no_room(toy):
+    toy.good("tree")
+    toy.commit("scripts: new", scripts__new_dot_py="x\n")
+    assert "scripts/new.py: a new file of the kernel must be under" \
+        in toy.refused("refresh")
+
+
+def test_refresh_before_tree(toy):
+    assert "make tree" in toy.refused("refresh")
+
+
+# --- the mailed set --------------------------------------------------------
+
+def test_mailed_set_is_the_composed_tree(toy):
+    toy.good("tree")
+    said = toy.good("mail").splitlines()[-1]
+    tree = toy.git("rev-parse", "HEAD^{tree}")
+    assert said == f"2 patches, tree {tree} identical"
+    files = sorted((toy.version_dir / "mail").iterdir())
+    assert len(files) == 3
+    cover = files[0].read_text()
+    assert "[PATCH 0/2] two toys" in cover and "The cover's text." in cover
+    assert "5 files changed" in cover
+    first = files[1].read_text()
+    assert "Signed-off-by: A Developer <dev@example.org>" in first
+    assert "+++ b/mm/first.c" in first and "BETA TABLES" in first
+    assert "Brings:" not in first
+
+
+def test_mail_needs_an_identity(toy):
+    (toy.home / ".gitconfig").unlink()
+    assert "user.name" in toy.refused("mail")
+
+
+def test_mail_needs_a_cover_letter(toy):
+    (toy.repo / "series/6.12/cover-letter").unlink()
+    assert "cover-letter: not there" in toy.refused("mail")
+
+
+# --- check -----------------------------------------------------------------
+
+def test_check_says_what_it_saw(toy):
+    assert "2 patches and 3 new files in order, on Linux 6.12.9" \
+        in toy.good("check")
+
+
+@pytest.mark.parametrize("name,said", [
+    ("fs/stray.c", "fs/stray.c: no patch brings it"),
+    ("series/6.12/03-stray.patch", "does not name 03-stray.patch"),
+    ("series/6.12/notes", "neither a patch nor"),
+])
+def test_check_finds_strays(toy, name, said):
+    write_files(toy.repo, {name: "x\n"})
+    assert said in toy.refused("check")
+
+
+@pytest.mark.parametrize("name,old,new", [
+    ("mm/first.c", "int first;", "int first; "),
+    (SECOND, "+long line_40;", "+long line_40;\t"),
+])
+def test_check_finds_bad_white_space(toy, name, old, new):
+    edit(toy.repo / name, old, new)
+    toy.good("tree")
+    toy.refused("check")
+
+
+def test_unknown_verb(toy):
+    assert "accepted: tree, refresh, mail, check" in toy.refused("no-such")
+
+
+# --- configuration fragments ------------------------------------------------
+
+def test_lost_symbol_is_named():
+    result = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_S=\"x\"\n"
+    kconfig.check(result, ["CONFIG_A=y\nCONFIG_B=n\nCONFIG_S=\"x\"\n",
+                           "# CONFIG_NONE is not set\n"])
+    with pytest.raises(common.Failure, match="CONFIG_B=y"):
+        kconfig.check(result, ["CONFIG_B=y\n"])
