@@ -8,6 +8,10 @@
  * meanwhile, so the numbers are those of a moment only where nothing moves;
  * an object that changes its bucket may be counted twice or not at all.
  *
+ * Lock order: boot_hash_rwsem, which keeps the table, then RCU or the lock of
+ * one bucket. A table's own code takes its locks and never boot_hash_rwsem but
+ * to come and go, so nothing waits for a reader of the file but those two.
+ *
  * Look-ups are counted per CPU, behind a static key, and only while somebody
  * asked for it. The counters are never written by another CPU: a reset
  * remembers what they were, and that is subtracted.

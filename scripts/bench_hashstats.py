@@ -28,7 +28,8 @@ COUNTER = "d_count_lookup"
 # All that a look-up runs; more is listed where it ran.
 PARTS = (LOOKUP, "__d_lookup_rcu_op_compare", COUNTER,
          "boot_hash_count_lookup")
-LISTED = (*PARTS, "lookup_fast", "__d_lookup", "d_alloc_parallel")
+CALLERS = ("lookup_fast", "d_alloc_parallel")
+LISTED = (*PARTS, *CALLERS, "__d_lookup")
 # Chains must be short, or they differ by chance from boot to boot.  The old
 # parameter, in digits, is known to both kernels.
 COUNT_APPEND = "nokaslr dhash_entries=1048576"
@@ -60,13 +61,13 @@ cat /proc/hashstats
 
 def measure(result, quick):
     """The whole benchmark."""
-    insncounts.plugin()     # missing support shows before an hour of building
+    insncounts.plugin()     # missing support shows before the builds
     ours = build.patched()
-    base = build.build("base", build.GUEST[:1],
+    base = build.build("base", [build.CONFIGS / "guest.config"],
                        gitcmd.ref("base", source.base_repo()))
     for kernel in (base, ours):
         result.kernel(kernel)
-    result.data["accelerator"] = str(guest.accelerator(ours))
+    result.machine(accelerator=str(guest.accelerator(ours)))
     read_file(result, ours, runs=21 if quick else 101)
     table_bytes(result, ours)
     count_lookups(result, base, ours, pairs=2 if quick else 5,
@@ -75,13 +76,16 @@ def measure(result, quick):
 
 def read_file(result, kernel, runs):
     """Time to read the file with a large table, and its longest stretch."""
-    with step(f"read /proc/hashstats {runs} times, {BUCKETS} buckets"):
+    with step(f"read /proc/hashstats, {BUCKETS} buckets") as progress:
         machine = guest.Guest(
             kernel, READ_JOB.format(runs=runs), mem="1G", cpus=2, disk="512M",
             append=f"hash_entries=dentry:{BUCKETS >> 20}M",
             programs=["mkfs.ext4"], timeout=READ_SECONDS + runs)
+        progress.note = lambda: \
+            f"{machine.output.count('=== read')} of {runs} reads"
         with machine:
             output = machine.finish().output
+            progress.note = f"{runs} reads"
     result.command("read", machine.command())
     for one in parse_reads(output):
         result.run("read", **one)
@@ -112,9 +116,9 @@ def summary(result, reads):
                        ("walk_us", "walk of dentry, us"),
                        ("walk_longest_us", "its longest stretch, us")):
         values = [run[name] for run in reads]
-        rows.append((what, min(values), round(statistics.median(values), 3),
+        rows.append((what, min(values), statistics.median(values),
                      max(values)))
-    print(f"\n  {result.data['accelerator']}")
+    print(f"\n  {result.data['machine']['accelerator']}")
     table(rows, (f"{len(reads)} runs", "minimum", "median", "maximum"))
     print()
     longest = [run["walk_longest_us"] for run in reads]
@@ -192,59 +196,55 @@ def check_counter(segments, output):
         die("/proc/hashstats shows no look-ups while counting is on")
 
 
-def per_call(runs):
+def per_call(runs, symbols=PARTS):
     """Instructions of a look-up, all parts of it, over some runs."""
-    insns = sum(run["insns"].get(part, 0) for run in runs for part in PARTS)
+    insns = sum(run["insns"].get(symbol, 0) for run in runs
+                for symbol in symbols)
     return insns / sum(run["calls"] for run in runs)
 
 
+def chosen(result, kernel, counting="off", names=SEGMENTS):
+    return [run for run in result.runs("count")
+            if (run["kernel"], run["counting"]) == (kernel, counting)
+            and run["names"] in names]
+
+
 def lookup_figures(result):
-    runs = result.runs("count")
+    base, off = chosen(result, "base"), chosen(result, "patched")
+    on = chosen(result, "patched", "on")
+    figure = result.figure
+    figure("dentry_off_insn_ratio", per_call(off) / per_call(base))
+    figure("dentry_on_insn_ratio", per_call(on) / per_call(off))
+    # What a look-up costs its callers counts too.
+    figure("dentry_off_insn_ratio_with_callers",
+           per_call(off, PARTS + CALLERS) / per_call(base, PARTS + CALLERS))
+    for names in SEGMENTS:
+        figure(f"dentry_off_insn_ratio_{names}",
+               per_call(chosen(result, "patched", names=[names]))
+               / per_call(chosen(result, "base", names=[names])))
+    for name, runs in ("base", base), ("off", off), ("on", on):
+        figure(f"dentry_insn_{name}", per_call(runs))
+    figure("dentry_aa_insn_ratio_base", same_again(base))
+    figure("dentry_aa_insn_ratio_patched", same_again(off))
 
-    def some(kernel, counting="off", names=SEGMENTS, odd=None):
-        wanted = [run for run in runs if run["kernel"] == kernel
-                  and run["counting"] == counting and run["names"] in names]
-        if odd is None:
-            return per_call(wanted)
-        # Guests alternate: the runs of a guest follow each other.
-        guests = [wanted[n:n + len(names)]
-                  for n in range(0, len(wanted), len(names))]
-        return per_call(sum(guests[odd::2], []))
 
-    off, on = some("patched"), some("patched", "on")
-    result.figure("dentry_off_insn_ratio", off / some("base"))
-    result.figure("dentry_on_insn_ratio", on / off)
-    result.figure("dentry_off_insn_ratio_files",
-                  some("patched", names=SEGMENTS[:1])
-                  / some("base", names=SEGMENTS[:1]))
-    result.figure("dentry_off_insn_ratio_missing",
-                  some("patched", names=SEGMENTS[1:])
-                  / some("base", names=SEGMENTS[1:]))
-    result.figure("dentry_insn_base", some("base"))
-    result.figure("dentry_insn_off", off)
-    result.figure("dentry_insn_on", on)
-    for kernel in ("base", "patched"):
-        result.figure(f"dentry_aa_insn_ratio_{kernel}",
-                      some(kernel, odd=1) / some(kernel, odd=0))
+def same_again(runs):
+    """Every second guest of one kernel against the others: the noise."""
+    size = len(SEGMENTS)
+    guests = [runs[n:n + size] for n in range(0, len(runs), size)]
+    return per_call(sum(guests[1::2], [])) / per_call(sum(guests[::2], []))
 
 
 def list_symbols(result):
     """Instructions a look-up by symbol, of all runs together."""
-    rows = []
     columns = [("base", "off"), ("patched", "off"), ("patched", "on")]
-    runs = result.runs("count")
+    rows = []
     for names in SEGMENTS:
         for symbol in LISTED:
-            cells = [cell([run for run in runs if run["names"] == names
-                           and (run["kernel"], run["counting"]) == column],
-                          symbol) for column in columns]
+            cells = [per_call(chosen(result, *column, [names]), [symbol])
+                     for column in columns]
             if any(cells):
                 rows.append((f"{names}: {symbol}",
                              *(f"{c:.3f}" if c else "-" for c in cells)))
-    print("\n  instructions by symbol for each call of " + LOOKUP)
+    print(f"\n  instructions by symbol, for each call of {LOOKUP}")
     table(rows, ("names looked up", "base", "off", "on"))
-
-
-def cell(runs, symbol):
-    return (sum(run["insns"].get(symbol, 0) for run in runs)
-            / sum(run["calls"] for run in runs))

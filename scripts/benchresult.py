@@ -27,6 +27,9 @@ class Result:
                      "machine": machine(), "kernels": {}, "commands": {},
                      "runs": [], "figures": {}}
 
+    def machine(self, **values):
+        self.data["machine"].update(values)
+
     def kernel(self, build):
         self.data["kernels"][build.flavour] = {
             "version": version(build), "commit": worktree.head(build.src),

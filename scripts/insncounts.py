@@ -3,6 +3,7 @@
 
 import bisect
 import collections
+import functools
 import re
 import subprocess
 
@@ -31,6 +32,7 @@ class Segment:
         self.entries = collections.Counter()
 
 
+@functools.cache
 def plugin():
     """The plugin built for the QEMU that is here; it is tried in it."""
     said = "no answer"
@@ -57,7 +59,8 @@ def compile_plugin(path, api):
 def trial(path):
     """None when QEMU loads the plugin, else why it does not."""
     command = [accelerators.QEMU, "-M", "none", "-accel", "tcg", "-nodefaults",
-               "-display", "none", "-monitor", "stdio", *option(path, "/dev/null")]
+               "-display", "none", "-monitor", "stdio",
+               *option(path, "/dev/null")]
     try:
         done = subprocess.run(command, input="quit\n", text=True, timeout=60,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -72,8 +75,8 @@ def trial(path):
 
 def option(path, out):
     # A comma ends a value for QEMU, two are one.
-    return ["-plugin", f"{path},out={out}".replace(str(path),
-            str(path).replace(",", ",,"), 1)]
+    plain = str(path).replace(",", ",,")
+    return ["-plugin", f"{plain},out={out}"]
 
 
 def count(kernel, script, **options):
@@ -128,5 +131,6 @@ def check(kernel):
     wanted = int(re.search(r"^instructions: (\d+)$", output, re.M)[1])
     got = [segment.insns[USER] for segment in found]
     if got != [wanted]:
-        die(f"the QEMU plugin counted {got} instructions in a loop of {wanted}")
+        die(f"the QEMU plugin counted {got} instructions in a loop of "
+            f"{wanted}")
     return wanted

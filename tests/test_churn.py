@@ -24,7 +24,7 @@ for each process; and some for the shell that asks.
 
 import pytest
 
-import guest
+import emulation
 import hashstats_file
 import marked
 
@@ -32,9 +32,9 @@ PROCESSES = 8
 PER_ROUND = 5
 SHELL = 64
 READS_AT_LEAST = 10
+SECONDS = 6
 
 SCRIPT = """
-seconds=%(seconds)d
 %(mount)s
 mkdir /mnt/churn /mnt/probe
 number() {
@@ -54,29 +54,31 @@ read_once() {
     echo "=== probe-after"
     number b
 }
-read_once
-fstree /mnt/churn -p %(processes)d -c $seconds > /tmp/report &
-switch() {
+switch_on_and_off() {
     while [ ! -e /tmp/over ]; do
         for word in on reset on off reset; do
             echo $word > /proc/hashstats
         done
     done
 }
-switch &
-end=$(($(date +%%s) + seconds))
-while [ $(date +%%s) -lt $end ]; do
+read_once
+{
+    fstree /mnt/churn -p %(processes)d -c %(seconds)d > /tmp/report
+    echo $? > /tmp/over
+} &
+%(beside)s
+while [ ! -e /tmp/over ]; do
     read_once
 done
-wait %%1
-: > /tmp/over
 wait
 read_once
 echo "=== report"
 cat /tmp/report
+exit $(cat /tmp/over)
 """
 
 TMPFS = "mount -t tmpfs churn /mnt"
+TWO = "hash_entries=dentry:2,inode:2"
 EXT4 = "mkfs.ext4 -q /dev/vda; mount /dev/vda /mnt"
 
 
@@ -91,13 +93,14 @@ class Read:
         return self.tables[name]["objects"]
 
 
-def churn(kernel, seconds, mount, append=""):
+def churn(kernel, mount, append="", switching=False):
     """All reads, and what fstree says that it did."""
-    script = SCRIPT % {"seconds": seconds, "mount": mount,
-                       "processes": PROCESSES}
-    result = guest.run(kernel, script, mem="256M", cpus=4, append=append,
-                       timeout=30 + 2 * seconds, disk="64M",
-                       programs=["mkfs.ext4"])
+    run = emulation.run if switching else emulation.run_parallel
+    script = SCRIPT % {"seconds": SECONDS, "mount": mount,
+                       "processes": PROCESSES,
+                       "beside": "switch_on_and_off &" if switching else ":"}
+    result = run(kernel, script, mem="256M", cpus=4, append=append,
+                 timeout=60, disk="64M", programs=["mkfs.ext4"])
     parts = marked.parts(result.output)
     name, text = parts.pop()
     assert name == "report"
@@ -134,42 +137,55 @@ def check_done(report):
     assert report["create"] == report["rename"] == report["unlink"] > 1000
 
 
-@pytest.mark.parametrize("append", ["", "hash_entries=dentry:2,inode:2"],
-                         ids=["default", "two-buckets"])
-def test_tmpfs(kernel, append):
-    reads, report = churn(kernel, 6, TMPFS, append)
-    check_done(report)
-    check_sizes(reads)
-    check_lookups(reads)
+def check_tmpfs(reads):
     for read in reads:
         assert read.created > 0
         assert read.objects("dentry") <= most_dentries(read)
         # Nobody makes inodes for the inode table here.
         assert read.objects("inode") <= read.state["inode"]
-    if append:
-        assert reads[0].tables["dentry"]["buckets"] == 2
-        assert max(read.tables["dentry"]["longest"] for read in reads) > 100
     # The names of the files that stay are there, and at the end they are gone.
     usual = reads[0].objects("dentry")
     assert max(read.objects("dentry") for read in reads) > usual + 400
     assert reads[-1].objects("dentry") < usual + SHELL
 
 
-@pytest.mark.parametrize("append", ["", "hash_entries=dentry:2,inode:2"],
-                         ids=["default", "two-buckets"])
-def test_ext4(kernel, append):
+def check_ext4(reads, report):
     """Here inodes come and go too; their numbers are used again, so that the
     bound is that of the whole run."""
-    reads, report = churn(kernel, 6, EXT4, append)
-    check_done(report)
-    check_sizes(reads)
-    check_lookups(reads)
     for read in reads:
         assert read.objects("dentry") <= (
             reads[0].state["dentry"] + PER_ROUND * report["create"] + SHELL)
-        # A file that was unlinked leaves its inode at once.
         assert read.objects("inode") <= (
-            reads[0].state["inode"] + report["create"])
+            reads[0].state["inode"] + report["create"] + SHELL)
+    # An unlinked file takes its inode out of the table, if not at once.
     usual = reads[0].objects("inode")
     assert max(read.objects("inode") for read in reads) > usual + 400
     assert reads[-1].objects("inode") < usual + SHELL
+
+
+def check_all(reads, report):
+    check_done(report)
+    check_sizes(reads)
+    check_lookups(reads)
+
+
+@pytest.mark.parametrize("append", ["", TWO], ids=["default", "two-buckets"])
+@pytest.mark.parametrize("switching", [False, True], ids=["parallel", "switched"])
+def test_tmpfs(kernel, append, switching):
+    reads, report = churn(kernel, TMPFS, append, switching)
+    check_all(reads, report)
+    check_tmpfs(reads)
+    if append:
+        assert reads[0].tables["dentry"]["buckets"] == 2
+        assert max(read.tables["dentry"]["longest"] for read in reads) > 100
+
+
+@pytest.mark.parametrize("append", ["", TWO], ids=["default", "two-buckets"])
+@pytest.mark.parametrize("switching", [False, True], ids=["parallel", "switched"])
+def test_ext4(kernel, append, switching):
+    reads, report = churn(kernel, EXT4, append, switching)
+    check_all(reads, report)
+    check_ext4(reads, report)
+    if append:
+        assert reads[0].tables["inode"]["buckets"] == 2
+        assert max(read.tables["inode"]["longest"] for read in reads) > 100

@@ -14,6 +14,7 @@ import subprocess
 import pytest
 
 import common
+import emulation
 import guest
 import hashstats_file
 import marked
@@ -109,7 +110,8 @@ class Observation:
 def observe(kernel):
     lengths = []
     with guest.Guest(kernel, SCRIPT, mem="512M", cpus=2, gdb=True, disk="64M",
-                     timeout=60, programs=["mkfs.ext4"]) as machine:
+                     timeout=60, programs=["mkfs.ext4"],
+                     accel=emulation.one_thread(kernel)) as machine:
         machine.ready()
         machine.go()
         for _ in range(ROUNDS):

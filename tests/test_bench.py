@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The benchmarks' machinery: what they count, what they write.  No times."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+import bench_hashstats
+import benchresult
+import common
+import insncounts
+
+
+def test_known_loop_is_counted_exactly(kernel):
+    assert insncounts.check(kernel.vmlinux) == 2 * insncounts.TURNS + 2
+
+
+def test_lookups_are_counted_by_symbol(kernel):
+    found, output, command = insncounts.count(
+        kernel, "mkdir /tmp/d\nlookups /tmp/d -f 100 -r 3", mem="128M",
+        append=bench_hashstats.COUNT_APPEND.replace("1048576", "65536"))
+    files, missing = found
+    assert (files.label, missing.label) == (1, 2)
+    assert "stats: 600" in output
+    # Two directories and a name; a name that is missing is looked up twice.
+    assert files.entries["__d_lookup_rcu"] == 3 * 300
+    assert missing.entries["__d_lookup_rcu"] == 4 * 300
+    assert files.insns["__d_lookup_rcu"] > 20 * 3 * 300
+    assert "-smp" in command and "1" == command[command.index("-smp") + 1]
+
+
+def test_two_cpus_are_refused(tmp_path):
+    path = insncounts.plugin()
+    command = [insncounts.accelerators.QEMU, "-M", "q35", "-accel", "tcg",
+               "-smp", "2", "-nodefaults", "-display", "none", "-S",
+               *insncounts.option(path, tmp_path / "counts")]
+    done = common.run(command, check=False, timeout=60)
+    assert done.returncode
+    assert "only a system of one CPU can be counted" in done.stderr
+
+
+def test_no_plugin_support_is_one_line(monkeypatch):
+    monkeypatch.setattr(insncounts, "trial", lambda path: "-plugin: invalid "
+                        "option")
+    with pytest.raises(common.Failure, match="loads no TCG plugin.*invalid "
+                       "option; wanted: a QEMU built with"):
+        insncounts.plugin.__wrapped__()
+
+
+SYSTEM_MAP = """\
+ffffffff81000000 T _text
+ffffffff81000100 T looked_up
+ffffffff81000180 t looked_up.cold
+ffffffff81000200 t other.constprop.0
+ffffffff82000000 D data
+"""
+
+
+def test_blocks_become_symbols(tmp_path):
+    (tmp_path / "System.map").write_text(SYSTEM_MAP)
+    symbols = insncounts.Symbols(tmp_path / "vmlinux")
+    lines = ["1 7", "1 7 ffffffff81000100 5 10", "1 7 ffffffff81000110 3 4",
+             "1 7 ffffffff81000180 2 1", "1 7 ffffffff81000204 1 1",
+             "1 7 401000 6 2", "2 8"]
+    first, second = insncounts.segments(lines, symbols)
+    assert first.label == 7
+    assert first.insns == {"looked_up": 64, "other": 1, "[user]": 12}
+    assert first.entries == {"looked_up": 10}
+    assert second.label == 8 and not second.insns
+
+
+@pytest.fixture
+def result(tmp_path, monkeypatch):
+    monkeypatch.setattr(benchresult, "FOLDER", tmp_path)
+    monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
+    one = benchresult.Result("name", quick=True)
+    one.data["kernels"]["patched"] = {"version": "6.12.0"}
+    one.command("read", ["qemu", "-append", "two words"])
+    one.run("read", read_ms=1.5)
+    one.figure("read_ms", 1.5)
+    return one
+
+
+def test_result_file(result, tmp_path):
+    assert result.save() == tmp_path / "name.json"
+    data = json.loads((tmp_path / "name.json").read_text())
+    assert data["figures"] == {"read_ms": 1.5}
+    assert data["commands"]["read"] == "qemu -append 'two words'"
+    assert data["runs"] == [{"kind": "read", "read_ms": 1.5}]
+    assert data["quick"] is True
+
+
+def test_older_results_stay(result, tmp_path):
+    result.save()
+    result.data["date"] = "2000-01-01T00:00:00Z"
+    result.save()
+    assert len(list(tmp_path.glob("name-*.json"))) == 2
+    newest = json.loads((tmp_path / "name.json").read_text())
+    assert newest["date"] == "2000-01-01T00:00:00Z"
+    with pytest.raises(FileExistsError):
+        result.save()
+
+
+def test_figures_are_numbers(result):
+    result.data["figures"]["read_ms"] = "fast"
+    with pytest.raises(common.Failure, match="is 'fast', not a number"):
+        result.save()
+
+
+def test_lookup_figures(result):
+    def count(kernel, counting, names, insns):
+        result.run("count", kernel=kernel, counting=counting, names=names,
+                   calls=10, insns=insns, entries={})
+    for insns in (400, 404):
+        for names in bench_hashstats.SEGMENTS:
+            count("base", "off", names, {"__d_lookup_rcu": insns})
+            count("patched", "off", names, {"__d_lookup_rcu": insns + 10,
+                                            "lookup_fast": 1000})
+            count("patched", "on", names, {"__d_lookup_rcu": insns + 10,
+                                           "d_count_lookup": insns})
+    bench_hashstats.lookup_figures(result)
+    figures = result.data["figures"]
+    assert figures["dentry_off_insn_ratio"] == round(412 / 402, 6)
+    assert figures["dentry_on_insn_ratio"] == round(814 / 412, 6)
+    assert figures["dentry_aa_insn_ratio_base"] == 1.01
+    assert figures["dentry_aa_insn_ratio_patched"] == round(414 / 410, 6)
+
+
+def test_entry_is_required():
+    segment = insncounts.Segment(1)
+    with pytest.raises(common.Failure, match="d_lookup_rcu was never entered"):
+        bench_hashstats.calls(segment)
+
+
+def test_result_names_kernel(tmp_path, monkeypatch, result):
+    (tmp_path / "include/config").mkdir(parents=True)
+    (tmp_path / "include/config/kernel.release").write_text("6.12.1\n")
+    for name in ("vmlinux", ".config"):
+        (tmp_path / name).write_text(name)
+    monkeypatch.setattr(benchresult.worktree, "head", lambda path: "1234")
+    result.kernel(SimpleNamespace(
+        flavour="base", src=tmp_path, obj=tmp_path,
+        vmlinux=tmp_path / "vmlinux", config=tmp_path / ".config"))
+    known = result.data["kernels"]["base"]
+    assert (known["version"], known["commit"]) == ("6.12.1", "1234")
+    assert len(known["config_sha256"]) == 64

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0
+"""/proc/hashstats as an interface: who may, what may be written, what counts."""
+
+import re
+
+import pytest
+
+import emulation
+import hashstats_file
+import marked
+
+# Each write prints what the kernel answered; perl, because a shell cannot
+# write nothing at all, nor change its user and keep a file.
+WRITE = r"""
+sub answer {
+    my ($name, $bytes) = @_;
+    open(my $file, "+<", "/proc/hashstats") or die "open: $!";
+    my $wrote = syswrite($file, $bytes);
+    print "=== write $name\n", defined($wrote) ? "$wrote" : "$!", "\n";
+    open(my $again, "<", "/proc/hashstats");
+    print scalar(<$again>), scalar(<$again>);
+}
+answer("on", "on");
+answer("garbage", "garbage");
+answer("long", "on" . " " x 100);
+answer("longer", "on" x 100000);
+answer("nothing", "");
+answer("newline", "\n");
+answer("zero", "\0");
+answer("case", "ON");
+answer("space", "on ");
+answer("two", "on\noff\n");
+answer("number", "1");
+answer("off", "off\n");
+answer("reset", "reset\n");
+answer("on-newline", "on\n");
+answer("off-again", "off");
+"""
+
+STRANGER = r"""
+open(my $own, "<", "/proc/hashstats") or die "root: $!";
+$) = "1000 1000";
+$> = 1000;
+for my $mode ("<", ">", "+<") {
+    print "=== stranger $mode\n",
+        open(my $file, $mode, "/proc/hashstats") ? "opened" : "$!", "\n";
+}
+"""
+
+SCRIPT = """
+echo "=== mode"
+stat -c '%a %u %g' /proc/hashstats
+perl /write
+perl /stranger
+echo "=== default"
+cat /proc/hashstats
+echo "=== bytes"
+dd if=/proc/hashstats bs=1 2>/dev/null
+echo "=== small"
+dd if=/proc/hashstats bs=100 2>/dev/null
+echo "=== large"
+dd if=/proc/hashstats bs=1M 2>/dev/null
+echo "=== middle"
+dd if=/proc/hashstats bs=1 skip=3 count=6 2>/dev/null
+echo
+echo "=== end"
+"""
+
+
+@pytest.fixture(scope="module")
+def said(kernel):
+    result = emulation.run(kernel, SCRIPT, programs=["perl"],
+                       files={"/write": WRITE, "/stranger": STRANGER})
+    return marked.named(result.output)
+
+
+def test_mode(said):
+    assert said["mode"] == "400 0 0\n"
+
+
+@pytest.mark.parametrize("mode", ["<", ">", "+<"])
+def test_only_root_may(said, mode):
+    assert said[f"stranger {mode}"] == "Permission denied\n"
+
+
+@pytest.mark.parametrize("name, wrote, counting", [
+    ("on", 2, "on"), ("off", 4, "off"), ("reset", 6, "off"),
+    ("on-newline", 3, "on"), ("off-again", 3, "off"),
+])
+def test_words(said, name, wrote, counting):
+    assert said[f"write {name}"] == \
+        f"{wrote}\nversion: 1\ncounting: {counting}\n"
+
+
+@pytest.mark.parametrize("name", [
+    "garbage", "long", "longer", "nothing", "newline", "zero", "case", "space",
+    "two", "number"])
+def test_anything_else_is_refused_and_changes_nothing(said, name):
+    assert said[f"write {name}"] == \
+        "Invalid argument\nversion: 1\ncounting: on\n"
+
+
+@pytest.mark.parametrize("name", ["default", "bytes", "small", "large"])
+def test_any_size_of_read_gives_the_whole_file(said, name):
+    tables = hashstats_file.parse(said[name])
+    assert list(tables) == list(hashstats_file.parse(said["default"]))
+    assert {"dentry", "inode", "dentry_lookup", "folio_wait", "bit_wait",
+            "mount", "mountpoint", "futex"} <= tables.keys()
+    assert all(len(table.rows) == 17 for table in tables.values())
+
+
+def test_read_from_the_middle(said):
+    assert said["middle"] == "sion: \n"
+
+
+def test_columns(said):
+    heads = [line.split() for line in said["default"].splitlines()
+             if line.startswith("size ")]
+    assert heads and all(
+        head == ["size", "buckets", "objects", "sum-pct"] for head in heads)
+
+
+# --- counting ----------------------------------------------------------------
+
+# stat() of names, none of which is needed for the stat() of another.
+STAT = r"my $dir = shift; lstat(sprintf($dir, $_)) for 1 .. 100;"
+
+COUNTING = """
+mkfs.ext4 -q /dev/vda
+mount /dev/vda /mnt
+mkdir /tmp/d
+for i in $(seq 100); do
+    : > /tmp/d/name-$i
+    : > /mnt/name-$i
+    ln /mnt/name-$i /mnt/link-$i
+done
+count() {
+    echo "=== $1"
+    cat /proc/hashstats
+}
+names() {
+    perl /stat "$1"
+}
+names /tmp/d/name-%d
+names /tmp/d/none-%d
+count never
+echo on > /proc/hashstats
+count on
+count on-idle
+names /tmp/d/name-%d
+count hits
+count hits-idle
+names /tmp/d/none-%d
+count misses
+sync
+echo 2 > /proc/sys/vm/drop_caches
+count dropped
+names /mnt/name-%d
+count inode-misses
+names /mnt/link-%d
+count inode-hits
+echo off > /proc/hashstats
+count off
+names /tmp/d/name-%d
+count off-later
+echo on > /proc/hashstats
+echo reset > /proc/hashstats
+count reset
+echo off > /proc/hashstats
+echo reset > /proc/hashstats
+count off-reset
+echo "=== end"
+"""
+FIELDS = ("lookups", "hits", "hit-rate", "nodes-per-counted-hit",
+          "nodes-per-counted-miss")
+
+
+@pytest.fixture(scope="module")
+def counted(kernel):
+    result = emulation.run(kernel, COUNTING, disk="64M", files={"/stat": STAT},
+                       programs=["mkfs.ext4", "perl"])
+    cut = marked.named(result.output)
+    del cut["end"]
+    return {name: hashstats_file.parse(text) for name, text in cut.items()}
+
+
+def hits(counted, mark, table="dentry"):
+    return counted[mark][table]["hits"]
+
+
+def misses(counted, mark, table="dentry"):
+    return counted[mark][table]["lookups"] - hits(counted, mark, table)
+
+
+def test_nothing_is_counted_unless_asked_for(counted):
+    for table in counted["never"].values():
+        assert not set(FIELDS) & table.keys()
+
+
+def test_only_some_tables_count(counted):
+    for name, table in counted["on"].items():
+        there = [field in table for field in FIELDS]
+        assert all(there) if name in ("dentry", "inode") else not any(there)
+
+
+def test_hits_are_counted(counted):
+    """What perl itself looks up is the same the second time, and comes off."""
+    assert hits(counted, "hits") - hits(counted, "on-idle") >= 100
+
+
+def test_misses_are_counted(counted):
+    added = misses(counted, "misses") - misses(counted, "hits-idle")
+    idle = misses(counted, "hits") - misses(counted, "on-idle")
+    assert added - idle >= 100
+    # A name that is not there is not looked for more than a few times.
+    assert added - idle < 1000
+
+
+def test_inode_misses_are_counted(counted):
+    """After its inode was dropped, a name leads to a look-up that finds none."""
+    assert (misses(counted, "inode-misses", "inode")
+            - misses(counted, "dropped", "inode")) >= 100
+
+
+def test_inode_hits_are_counted(counted):
+    """The other names of inodes that are back in memory."""
+    assert (hits(counted, "inode-hits", "inode")
+            - hits(counted, "inode-misses", "inode")) >= 100
+
+
+def test_counters_never_go_back(counted):
+    marks = [*counted][1:[*counted].index("reset")]
+    for table in ("dentry", "inode"):
+        for before, after in zip(marks, marks[1:]):
+            assert hits(counted, before, table) <= hits(counted, after, table)
+            assert misses(counted, before, table) <= \
+                misses(counted, after, table)
+
+
+def test_counters_stay_after_off(counted):
+    assert counted["off"].header["counting"] == "off"
+    for table in ("dentry", "inode"):
+        assert [counted["off"][table][field] for field in FIELDS] == \
+            [counted["off-later"][table][field] for field in FIELDS]
+
+
+def test_reset_begins_at_zero(counted):
+    for table in ("dentry", "inode"):
+        # What cat itself looks up comes after the reset.
+        assert counted["reset"][table]["lookups"] < 50
+        assert counted["off-reset"][table].get("lookups", 0) == 0
+
+
+def test_costs_make_sense(counted):
+    table = counted["off"]["dentry"]
+    assert table["hit-rate"] == pytest.approx(
+        table["hits"] / table["lookups"], abs=0.001)
+    assert table["nodes-per-counted-hit"] >= 1
+    assert table["nodes-per-counted-hit"] <= table["longest"]
+
+
+# --- the boot parameter --------------------------------------------------------
+
+def booted(kernel, append):
+    result = emulation.run(kernel, "cat /proc/hashstats", append=append)
+    warnings = [re.sub(r"^\[ *[0-9.]+\] ", "", line)
+                for line in result.console.splitlines() if "hashstats: " in line]
+    return hashstats_file.parse(result.output), warnings
+
+
+def test_counting_from_the_start(kernel):
+    tables, warnings = booted(kernel, "hashstats=lookups")
+    assert warnings == []
+    assert tables.header["counting"] == "on"
+    # Boot alone looks up more names and inodes than these.
+    assert tables["dentry"]["lookups"] > 100
+    assert tables["dentry"]["hits"] > 50
+    assert "hits" in tables["inode"]
+
+
+@pytest.mark.parametrize("value", ["foo", "", "lookup", "lookups,x"])
+def test_wrong_parameter_is_one_warning(kernel, value):
+    tables, warnings = booted(kernel, f"hashstats={value}")
+    assert warnings == [f"hashstats: hashstats={value}: 'lookups' is accepted, "
+                        "look-ups are not counted"]
+    assert tables.header["counting"] == "off"
+    assert "lookups" not in tables["dentry"]

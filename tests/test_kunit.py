@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The KUnit suites of the series, run in a guest with two processors."""
+
+import re
+
+import pytest
+
+import emulation
+import guest
+import kunit
+
+# Cases that must have passed: a suite that lost its table shall not go green.
+LEAST = {
+    "boot_hash": {"": 100, "boot_hash_test_size/": 35,
+                  "boot_hash_test_limit/": 8, "boot_hash_test_number/": 40},
+    "hash_histogram": {"": 10, "histogram_test_citi_1": 1},
+    "hash_spread": {"": 45, "spread_test_hash_32/": 15,
+                    "spread_test_hash_64/": 15,
+                    "spread_test_bad_function_fails/": 10},
+}
+
+
+@pytest.fixture(scope="module")
+def console(kernel):
+    return emulation.run(kernel, "true", cpus=2, append="kunit.enable=1",
+                     timeout=60, complaints=True).console
+
+
+@pytest.fixture(scope="module")
+def suites(kernel, console):
+    return kunit.parse(kernel.src, console)
+
+
+@pytest.mark.parametrize("name", LEAST)
+def test_suite(suites, name):
+    assert kunit.problems(suites, name, LEAST[name]) == []
+
+
+def test_kernel_does_not_complain(console):
+    assert guest.complaints(console) == []
+
+
+def test_is_off_by_default(kernel):
+    console = emulation.run(kernel, "true").console
+    assert "KTAP version" not in console
+
+
+# The verdict must be able to be bad: results with one change each.
+
+def changed(kernel, console, pattern, new, count=1):
+    wrong, times = re.subn(pattern, new, console, count=count, flags=re.M)
+    assert times
+    return kunit.problems(kunit.parse(kernel.src, wrong), "boot_hash",
+                          LEAST["boot_hash"])
+
+
+def test_failed_case_is_seen(kernel, console):
+    found = changed(kernel, console, r" ok (\d+) boot_hash_test_fixed",
+                    r" not ok \1 boot_hash_test_fixed")
+    assert "boot_hash_test_fixed: FAIL" in found
+
+
+def test_failed_parameter_is_seen(kernel, console):
+    found = changed(kernel, console, r" ok (\d+) garbage$", r" not ok \1 garbage")
+    assert "boot_hash_test_number/garbage: FAIL" in found
+
+
+def test_missing_strings_are_seen(kernel, console):
+    """The strings end after the tenth, as if the table had been cut."""
+    start = console.index("Subtest: boot_hash_test_number\n")
+    end = console.index("boot_hash_test_number: pass", start)
+    lines = console[start:end].splitlines(keepends=True)
+    cut = console[:start] + "".join(lines[:11]) + console[end:]
+    found = kunit.problems(kunit.parse(kernel.src, cut), "boot_hash",
+                           LEAST["boot_hash"])
+    assert any("boot_hash_test_number/* passed, at least 40" in line
+               for line in found)
+
+
+def test_end_in_the_middle_is_seen(kernel, console):
+    found = kunit.problems(
+        kunit.parse(kernel.src,
+                    console[:console.index("Subtest: boot_hash_test_limit")]),
+        "boot_hash", LEAST["boot_hash"])
+    assert found
+
+
+def test_missing_suite_is_seen(kernel, console):
+    assert kunit.problems(kunit.parse(kernel.src, console), "boot_hash_2",
+                          {}) == ["suite boot_hash_2 is missing"]

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each patch builds by itself; with our options off the base's code stands.
+
+One object tree goes the whole way: the base, each patch with our options on,
+and at the end the series with them off.
+"""
+
+import shutil
+
+import pytest
+
+import build
+import guest
+import objcode
+import series
+import source
+from common import run
+
+GUEST, OURS = build.GUEST
+# Where the patches touch what runs after boot.
+HOT = ("fs/dcache.o", "fs/inode.o", "fs/namespace.o", "kernel/futex/core.o",
+       "kernel/sched/build_utility.o", "mm/filemap.o")
+PATCHES = series.patches()
+
+
+def walk(commit, optional=(OURS,)):
+    """The kernel at a commit; options that it does not have yet are left."""
+    return build.build("walk", (GUEST,), commit, optional=optional,
+                       targets=("vmlinux",))
+
+
+@pytest.fixture(scope="module")
+def base_objects():
+    """Objects of the base, kept apart: the tree goes on."""
+    folder = source.version_dir() / "walk" / "base"
+    base = series.gitcmd.ref("base", source.base_repo())
+    mark = folder / base
+    if not mark.exists():
+        kernel = walk(base)
+        shutil.rmtree(folder, ignore_errors=True)
+        for name in HOT:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(kernel.obj / name, folder / name)
+        mark.touch()
+    return folder
+
+
+@pytest.mark.parametrize("number", range(len(PATCHES)),
+                         ids=[patch.name[:-6] for patch in PATCHES])
+def test_patch_builds_without_a_warning(number, base_objects):
+    commit = series.commits(series.compose())[number]
+    assert not walk(commit).warnings
+
+
+@pytest.fixture(scope="module")
+def off(base_objects):
+    return walk(series.compose(), optional=())
+
+
+def test_options_are_off(off):
+    config = off.config.read_text()
+    assert "# CONFIG_BOOT_HASH is not set" in config
+    assert "CONFIG_HASHSTATS" not in config
+    assert not off.warnings
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_code_is_that_of_the_base_when_off(name, off, base_objects):
+    assert not objcode.differences(off.obj / name, base_objects / name)
+
+
+def test_code_differs_when_on(kernel, base_objects):
+    """The comparison sees a difference where there is one."""
+    differ = objcode.differences(kernel.obj / "fs/dcache.o",
+                                 base_objects / "fs/dcache.o")
+    assert "__d_lookup_rcu" in differ
+
+
+def test_off_boots_without_the_file(off):
+    result = guest.run(off, "ls /proc; cat /proc/cmdline",
+                       append="hash_entries=dentry:4K dhash_entries=8192")
+    assert "hashstats" not in result.output.split()
+    assert "Dentry cache hash table entries: 8192 " in result.console
+
+
+# Warnings of W=1 and sparse in the files that are ours.
+def test_our_files_pass_w1_and_sparse(kernel):
+    objects = sorted(name[:-2] + ".o" for patch in PATCHES
+                     for name in patch.brings
+                     if name.endswith(".c") and not name.startswith("tools/"))
+    assert objects
+    for name in objects:
+        (kernel.obj / name).unlink(missing_ok=True)
+    done = run(build.make_command(kernel.src, kernel.obj, "W=1", "C=2",
+                                  "CF=-D__CHECK_ENDIAN__", *objects),
+               env=build.environment(), log=kernel.obj.parent / "w1.log")
+    said = (kernel.obj.parent / "w1.log").read_text()
+    assert all(f" {name}" in said for name in objects), done
+    lines = [line for line in said.splitlines()
+             if any(f"{name[:-2]}.c:" in line or f"/{name[:-2]}.c" in line
+                    for name in objects)
+             and ("warning" in line or "error" in line)]
+    assert not lines
