@@ -226,6 +226,7 @@ static struct kunit_suite hash_histogram_suite = {
 	.name		= "hash_histogram",
 	.test_cases	= hash_histogram_cases,
 };
+
 kunit_test_suite(hash_histogram_suite);
 
 MODULE_DESCRIPTION("KUnit test for histograms of hash tables");

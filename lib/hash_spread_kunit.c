@@ -156,6 +156,7 @@ static struct kunit_suite hash_spread_suite = {
 	.name		= "hash_spread",
 	.test_cases	= hash_spread_cases,
 };
+
 kunit_test_suite(hash_spread_suite);
 
 MODULE_DESCRIPTION("KUnit test for the spread of golden-ratio hashing");

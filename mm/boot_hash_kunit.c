@@ -383,6 +383,7 @@ static struct kunit_suite boot_hash_suite = {
 	.name		= "boot_hash",
 	.test_cases	= boot_hash_cases,
 };
+
 kunit_test_suite(boot_hash_suite);
 
 MODULE_DESCRIPTION("KUnit test for the sizes of boot-sized hash tables");

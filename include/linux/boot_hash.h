@@ -11,6 +11,7 @@
  * table and enters it in the register that /proc/hashstats shows.
  */
 
+#include <linux/build_bug.h>
 #include <linux/jump_label.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
@@ -101,6 +102,7 @@ const char *boot_hash_origin_name(enum boot_hash_origin origin);
  * attributes behind that.
  */
 #define DEFINE_BOOT_HASH_TABLE(type, table, fixed_bits, ...)		\
+	static_assert((fixed_bits) > 0);				\
 	static unsigned int table##_shift __ro_after_init __used;	\
 	static type *table __ro_after_init __used
 
@@ -112,8 +114,10 @@ const char *boot_hash_origin_name(enum boot_hash_origin origin);
 
 #define boot_hash_init(table, desc, flags)				\
 do {									\
-	(table) = boot_hash_alloc(desc, flags);				\
-	table##_shift = 32 - (desc)->bits;				\
+	struct boot_hash *__desc = (desc);				\
+									\
+	(table) = boot_hash_alloc(__desc, flags);			\
+	table##_shift = 32 - __desc->bits;				\
 	runtime_const_init(shift, table##_shift);			\
 	runtime_const_init(ptr, table);					\
 } while (0)
@@ -147,15 +151,16 @@ static inline int __init boot_hash_setup(struct boot_hash *hash,
 }
 
 #define DEFINE_BOOT_HASH_TABLE(type, table, fixed_bits, ...)		\
+	enum { table##_bits = (fixed_bits) };				\
 	static type table[1 << (fixed_bits)] __VA_ARGS__
 
 #define boot_hash_table(table)	(table)
 
 #define boot_hash_index(table, function, key)				\
-	function(key, ilog2(ARRAY_SIZE(table)))
+	function(key, table##_bits)
 
 #define boot_hash_init(table, desc, flags)				\
-	((desc)->nr_buckets = ARRAY_SIZE(table))
+	((void)(flags), (desc)->nr_buckets = ARRAY_SIZE(table))
 
 #endif /* CONFIG_BOOT_HASH */
 
