@@ -29,6 +29,20 @@ class Accelerator(NamedTuple):
     def __str__(self):
         return f"accelerator: {self.name} ({self.reason})"
 
+    def qemu(self, parallel=False):
+        """What QEMU's -accel takes.
+
+        A static key that is switched rewrites instructions which other
+        processors run.  QEMU 7.2 with a host thread for each processor may go
+        on with a translation of the breakpoint that stands there in between,
+        long after it has gone: the guest dies of `Oops: int3`, mainline's own
+        keys included.  With one thread the processors take turns, at any
+        instruction, and it does not happen.
+        """
+        if self.name == "tcg" and not parallel:
+            return "tcg,thread=single"
+        return self.name
+
     def limit(self, seconds):
         """A time limit, given for KVM, on this accelerator."""
         return seconds * SLOWNESS[self.name]

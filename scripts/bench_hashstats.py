@@ -70,7 +70,8 @@ def measure(result, quick):
                        gitcmd.ref("base", source.base_repo()))
     for kernel in (base, ours):
         result.kernel(kernel)
-    result.machine(accelerator=str(guest.accelerator(ours)))
+    accel = guest.accelerator(ours.vmlinux)
+    result.machine(accelerator=f"{accel.name} ({accel.reason})")
     read_file(result, ours, runs=21 if quick else 101)
     table_bytes(result, ours)
     count_lookups(result, base, ours, pairs=2 if quick else 5,
@@ -121,7 +122,7 @@ def summary(result, reads):
         values = [run[name] for run in reads]
         rows.append((what, min(values), statistics.median(values),
                      max(values)))
-    print(f"\n  {result.data['machine']['accelerator']}")
+    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
     table(rows, (f"{len(reads)} runs", "minimum", "median", "maximum"))
     print()
     longest = [run["walk_longest_us"] for run in reads]

@@ -115,13 +115,16 @@ class Guest:
     disk        size of an empty /dev/vda, as `256M`
     gdb         a gdb server waits in the socket `gdb.sock` of .folder
     qemu        more QEMU arguments
+    parallel    True: emulated processors run at the same time; for kernels
+                without CONFIG_JUMP_LABEL, see accelerator.py
     check       False: a job may exit with another status than 0
     complaints  True: the kernel may complain
     """
 
     def __init__(self, kernel, script, *, mem="512M", cpus=2, append="",
                  timeout=SECONDS, files=None, programs=(), disk=None,
-                 gdb=False, qemu=(), check=True, complaints=False, accel=None):
+                 gdb=False, qemu=(), parallel=False, check=True,
+                 complaints=False, accel=None):
         self.kernel = Path(getattr(kernel, "vmlinux", kernel))
         if not self.kernel.is_file():
             die(f"{self.kernel}: no such kernel image")
@@ -131,6 +134,7 @@ class Guest:
         self.append = f"{COMMAND_LINE} {'nokaslr ' if gdb else ''}{append}"
         self.limit = self.accel.limit(timeout)
         self.check, self.complaints = check, complaints
+        self.parallel = parallel
         self.folder = new_folder()
         self.pauses = 0
         self.process = None
@@ -177,7 +181,7 @@ class Guest:
             "setpriv", "--pdeathsig", "KILL",
             accelerators.QEMU, "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot", "-M", "q35",
-            "-accel", self.accel.name,
+            "-accel", self.accel.qemu(self.parallel),
             "-cpu", "host" if self.accel.name == "kvm" else "max",
             "-m", f"{self.mem >> 10}K", "-smp", str(self.cpus),
             "-kernel", str(self.kernel.resolve()), "-initrd", "initramfs",

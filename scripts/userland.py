@@ -24,11 +24,13 @@ JOB = "/run/boothash/job"
 NO_STATUS = 255         # virtme-run's own, when the guest left none
 
 
-def wrapper():
+def wrapper(accel):
     """A QEMU that the kernel ends together with virtme-run."""
+    # virtme-run names KVM itself, and nothing for emulation.
+    more = f" -accel {accel.qemu()}" if accel.name == "tcg" else ""
     path = FOLDER / "qemu"
     write_if_changed(path, "#!/bin/sh\nexec setpriv --pdeathsig KILL "
-                     f"{shutil.which(accelerators.QEMU)} \"$@\"\n")
+                     f"{shutil.which(accelerators.QEMU)} \"$@\"{more}\n")
     path.chmod(0o755)
     return path
 
@@ -51,7 +53,7 @@ def words(text, name="APPEND"):
 def command(venv, image, accel, mem, cpus, append, script=None):
     """The virtme-run command line; with no script it gives a prompt."""
     cmd = [str(venv / "bin" / "virtme-run"), "--kimg", str(image),
-           "--mods=none", "--qemu-bin", str(wrapper()),
+           "--mods=none", "--qemu-bin", str(wrapper(accel)),
            "--memory", f"{mem >> 10}K", "--cpus", str(cpus),
            "--force-9p", "--disable-microvm",
            f"--rodir={PROGRAMS}={initramfs.tools()}"]

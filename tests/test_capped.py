@@ -3,7 +3,7 @@
 
 import pytest
 
-import emulation
+import guest
 import hashstats_file
 
 CAP = 32768
@@ -22,7 +22,7 @@ cat /proc/hashstats
 @pytest.mark.long
 def test_chains_are_cut(kernel):
     """Both buckets are full; the numbers say so and still add up."""
-    result = emulation.run(
+    result = guest.run(
         kernel, SCRIPT, append="hash_entries=dentry:2", disk="64M",
         files={"/fill": FILL}, programs=["mkfs.ext4", "perl"], timeout=120)
     table = hashstats_file.parse(result.output)["dentry"]

@@ -25,6 +25,7 @@ for each process; and some for the shell that asks.
 import pytest
 
 import emulation
+import guest
 import hashstats_file
 import marked
 
@@ -95,7 +96,7 @@ class Read:
 
 def churn(kernel, mount, append="", switching=False):
     """All reads, and what fstree says that it did."""
-    run = emulation.run if switching else emulation.run_parallel
+    run = guest.run if switching else emulation.run_parallel
     script = SCRIPT % {"seconds": SECONDS, "mount": mount,
                        "processes": PROCESSES,
                        "beside": "switch_on_and_off &" if switching else ":"}

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-import emulation
+import guest
 import hashstats_file
 import marked
 
@@ -69,7 +69,7 @@ echo "=== end"
 
 @pytest.fixture(scope="module")
 def said(kernel):
-    result = emulation.run(kernel, SCRIPT, programs=["perl"],
+    result = guest.run(kernel, SCRIPT, programs=["perl"],
                        files={"/write": WRITE, "/stranger": STRANGER})
     return marked.named(result.output)
 
@@ -177,7 +177,7 @@ FIELDS = ("lookups", "hits", "hit-rate", "nodes-per-counted-hit",
 
 @pytest.fixture(scope="module")
 def counted(kernel):
-    result = emulation.run(kernel, COUNTING, disk="64M", files={"/stat": STAT},
+    result = guest.run(kernel, COUNTING, disk="64M", files={"/stat": STAT},
                        programs=["mkfs.ext4", "perl"])
     cut = marked.named(result.output)
     del cut["end"]
@@ -262,7 +262,7 @@ def test_costs_make_sense(counted):
 # --- the boot parameter --------------------------------------------------------
 
 def booted(kernel, append):
-    result = emulation.run(kernel, "cat /proc/hashstats", append=append)
+    result = guest.run(kernel, "cat /proc/hashstats", append=append)
     warnings = [re.sub(r"^\[ *[0-9.]+\] ", "", line)
                 for line in result.console.splitlines() if "hashstats: " in line]
     return hashstats_file.parse(result.output), warnings

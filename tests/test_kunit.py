@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-import emulation
 import guest
 import kunit
 
@@ -22,7 +21,7 @@ LEAST = {
 
 @pytest.fixture(scope="module")
 def console(kernel):
-    return emulation.run(kernel, "true", cpus=2, append="kunit.enable=1",
+    return guest.run(kernel, "true", cpus=2, append="kunit.enable=1",
                      timeout=60, complaints=True).console
 
 
@@ -41,7 +40,7 @@ def test_kernel_does_not_complain(console):
 
 
 def test_is_off_by_default(kernel):
-    console = emulation.run(kernel, "true").console
+    console = guest.run(kernel, "true").console
     assert "KTAP version" not in console
 
 

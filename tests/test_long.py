@@ -14,6 +14,8 @@ import series
 
 pytestmark = pytest.mark.long
 
+# Without JUMP_LABEL the processors may run in parallel under emulation, and
+# nothing but memory is written when a static key is switched.
 DEBUG = (*build.GUEST, build.CONFIGS / "debug.config")
 # Two nodes of two CPUs each.
 NUMA = ("-object", "memory-backend-ram,id=m0,size=1G",
@@ -47,13 +49,13 @@ def debug():
 
 
 def test_lockdep_and_kasan_watch(debug):
-    result = guest.run(debug, "cat /proc/lockdep_stats", mem="2G", cpus=4)
+    result = guest.run(debug, "cat /proc/lockdep_stats", mem="2G", cpus=4, parallel=True)
     assert "KernelAddressSanitizer initialized" in result.console
     assert "debug_locks:                             1" in result.output
 
 
 def test_kunit(debug):
-    result = guest.run(debug, "true", mem="2G", cpus=4,
+    result = guest.run(debug, "true", mem="2G", cpus=4, parallel=True,
                        append="kunit.enable=1")
     assert "ok 1 boot_hash" in result.console
     assert "not ok" not in result.console
@@ -64,7 +66,7 @@ def test_kunit(debug):
         "dentry_lookup:2,mount:2,mountpoint:2",
     "hash_entries=bit_wait:1M,folio_wait:1M,dentry:1M"])
 def test_churn(debug, append):
-    result = guest.run(debug, CHURN.format(seconds=60), mem="2G", cpus=4,
+    result = guest.run(debug, CHURN.format(seconds=60), mem="2G", cpus=4, parallel=True,
                        append=append, disk="512M", timeout=120,
                        programs=("mkfs.ext4",))
     files = [text for name, text in marked.parts(result.output)]
@@ -76,7 +78,7 @@ def test_churn(debug, append):
 def test_two_nodes(debug):
     """With hashdist the tables of the VFS come late and from vmalloc."""
     result = guest.run(debug, "cat /proc/hashstats; ls -lR /proc/sys >/dev/null",
-                       mem="2G", cpus=4, qemu=NUMA)
+                       mem="2G", cpus=4, parallel=True, qemu=NUMA)
     tables = hashstats_file.parse(result.output)
     assert tables["dentry"]["buckets"] == 1 << 18
     assert "Dentry cache hash table entries: 262144 (order: 9, 2097152 bytes, " \

@@ -8,7 +8,7 @@ hundred times; the changes of all four numbers are then known exactly.
 
 import pytest
 
-import emulation
+import guest
 import hashstats_file
 import marked
 
@@ -57,7 +57,7 @@ def script():
 @pytest.fixture(scope="module")
 def numbers(kernel):
     """The four numbers after each step, in order."""
-    result = emulation.run(
+    result = guest.run(
         kernel, "mkfs.ext4 -q /dev/vda; mount /dev/vda /mnt; mkdir /tmp/d\n"
         "perl /steps", disk="64M", files={"/steps": script()},
         programs=["mkfs.ext4", "perl"])
