@@ -87,7 +87,7 @@ def build(flavour, fragments, commit, optional=(), flags=(), targets=TARGETS):
     `optional` need not.  Nothing is done when nothing changed.
     """
     ensure_packages("source", "build")
-    with lock(BUILD / "build.lock"):
+    with lock(source.version_dir() / f"build-{flavour}.lock"):
         src = worktree.src(flavour) if flavour == "patched" \
             else worktree.checkout(flavour, commit)
         if worktree.head(src) != commit:

@@ -107,7 +107,7 @@ BAD = [
     ("hash_entries=inode:1", "inode", "minimum",
      r".*'1' is too few \(2 or more\), used: 2 \(minimum\)"),
     ("hash_entries=dentry:1G", "dentry", "maximum",
-     r".*'1G' is more than 1/16 of memory holds, used: 4194304 \(maximum\)"),
+     r".*'1G' is more than 1/16 of memory holds, used: 2097152 \(maximum\)"),
     ("hash_entries=folio_wait:4G", "folio_wait", "maximum",
      r".*'4G' is more than 1/16 of memory holds, used: 1048576 \(maximum\)"),
     ("hash_entries=bit_wait:0", "bit_wait", "memory", r".*'0' is no size"),
