@@ -201,5 +201,5 @@ u64 hash_histogram_variance_over_mean(const struct hash_histogram *histogram)
 	mean = mul_u64_u64_div_u64(histogram->objects, million,
 				   histogram->buckets);
 	/* Each was rounded down, so the difference may be just below 0. */
-	return squares > mean ? (squares - mean + 500) / 1000 : 0;
+	return squares > mean ? div_u64(squares - mean + 500, 1000) : 0;
 }

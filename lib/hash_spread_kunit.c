@@ -27,7 +27,7 @@
 struct pattern {
 	const char	*name;
 	u64		start;
-	u64		run;	/* so many keys, @step apart, ... */
+	unsigned int	run;	/* so many keys, @step apart, ... */
 	u64		step;
 	u64		jump;	/* ... and the next run begins here */
 	unsigned int	bound;	/* nodes per hit, in percent of chance's */
@@ -67,8 +67,8 @@ KUNIT_ARRAY_PARAM(pattern, patterns, pattern_name);
 
 static u64 key_of(const struct pattern *pattern, unsigned int i)
 {
-	return pattern->start + i / pattern->run * pattern->jump +
-	       i % pattern->run * pattern->step;
+	return pattern->start + (u64)(i / pattern->run) * pattern->jump +
+	       (u64)(i % pattern->run) * pattern->step;
 }
 
 static u32 golden_32(u64 key, unsigned int bits)

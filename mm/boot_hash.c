@@ -14,9 +14,10 @@
  *
  * Bigger is not better for its own sake. In a table with more buckets than
  * objects the chain is one object long, and what is left to pay is the cache
- * miss on the bucket: one that a smaller table might not have taken. So every
- * table has a maximum, reasoned from the objects that can be in use, where
- * it is defined; and /proc/hashstats shows bytes beside chains.
+ * miss on the bucket: one that a smaller table might not have taken. So a
+ * table that did not follow memory before has a maximum, reasoned from the
+ * objects that can be in use, where it is defined; and /proc/hashstats shows
+ * bytes beside chains.
  *
  *	          min      mem / mem_per_bucket       max
  *	 buckets   |______________/                ____|
@@ -30,7 +31,8 @@
  * The administrator may choose any size from 2 buckets to what 1/16 of memory
  * holds: hash_entries=NAME:N[,NAME:N...] on the command line, with the names
  * of /proc/hashstats. What cannot be taken is named in one warning, and the
- * machine boots with the size that it would have without the parameter.
+ * machine boots: text that is no size is passed over, a size out of range
+ * becomes the nearest possible one.
  */
 
 #define pr_fmt(fmt) "boot_hash: " fmt
@@ -49,7 +51,7 @@
 #include "boot_hash_policy.h"
 #include "internal.h"
 
-/* Entries are added at boot and by modules; held for reading by a walk. */
+/* Entries are added at boot and stay; held for reading by a walk. */
 DECLARE_RWSEM(boot_hash_rwsem);
 LIST_HEAD(boot_hash_tables);
 
@@ -220,38 +222,6 @@ int boot_hash_parse(const char *value, size_t len, unsigned long long *buckets)
 	return 0;
 }
 
-/**
- * boot_hash_register - enter a table in the register
- * @hash: the table; @hash->nr_buckets and what is above it are set
- *
- * For a table that its owner allocates; boot_hash_alloc() registers by
- * itself.
- *
- * Context: may sleep once the scheduler runs; takes boot_hash_rwsem.
- */
-void boot_hash_register(struct boot_hash *hash)
-{
-	down_write(&boot_hash_rwsem);
-	list_add_tail(&hash->node, &boot_hash_tables);
-	up_write(&boot_hash_rwsem);
-}
-
-/**
- * boot_hash_unregister - take a table out of the register
- * @hash: the table
- *
- * Nobody walks the table any more when this returns.
- *
- * Context: may sleep; takes boot_hash_rwsem, so waits for the end of a read
- * of /proc/hashstats.
- */
-void boot_hash_unregister(struct boot_hash *hash)
-{
-	down_write(&boot_hash_rwsem);
-	list_del(&hash->node);
-	up_write(&boot_hash_rwsem);
-}
-
 /*
  * What the command line asks for. It is read before the tables are made and
  * is kept as text, so that a warning can say what was used instead.
@@ -405,7 +375,8 @@ choose_buckets(struct boot_hash *hash, const struct boot_hash_machine *machine)
  * so much memory is not to be had in one piece the table becomes smaller.
  *
  * Context: __init. With HASH_EARLY before the page allocator is up, without
- * it after that; interrupts may be off.
+ * it after that; interrupts may be off. Takes boot_hash_rwsem. With hashdist
+ * the pages are interleaved if numa_policy_init() has run.
  * Return: the buckets, @hash->nr_buckets of them. Panics if there is no page.
  */
 void *__init boot_hash_alloc(struct boot_hash *hash, int flags)
@@ -432,7 +403,9 @@ void *__init boot_hash_alloc(struct boot_hash *hash, int flags)
 		if (is_for(&requests[i], hash))
 			check_request(&requests[i], hash, &machine);
 	}
-	boot_hash_register(hash);
+	down_write(&boot_hash_rwsem);
+	list_add_tail(&hash->node, &boot_hash_tables);
+	up_write(&boot_hash_rwsem);
 	return hash->table;
 }
 

@@ -4,13 +4,14 @@
  *
  * Objects are not counted when they come and go: that would be paid by
  * everyone. Who wants to know walks the table, bucket by bucket, each under
- * RCU or its own lock for as long as one chain takes. The table changes
- * meanwhile, so the numbers are those of a moment only where nothing moves;
- * an object that changes its bucket may be counted twice or not at all.
+ * RCU or the lock that guards it for as long as one chain takes. The table
+ * changes meanwhile, so the numbers are those of a moment only where nothing
+ * moves; an object that changes its bucket may be counted twice or not at all,
+ * and those behind it in its chain may be missed.
  *
- * Lock order: boot_hash_rwsem, which keeps the table, then RCU or the lock of
- * one bucket. A table's own code takes its locks and never boot_hash_rwsem but
- * to come and go, so nothing waits for a reader of the file but those two.
+ * Lock order: boot_hash_rwsem, then RCU or the lock of a bucket. A table's own
+ * code never takes boot_hash_rwsem but in boot_hash_alloc(), so a reader of the
+ * file keeps up nobody for longer than one chain.
  *
  * Look-ups are counted per CPU, behind a static key, and only while somebody
  * asked for it. The counters are never written by another CPU: a reset

@@ -51,8 +51,8 @@ struct boot_hash_lookups {
  * @min: fewest buckets that are chosen without a word of the administrator
  * @max: most buckets that are chosen so; 0: what 1/16 of memory holds
  * @chain_length: objects in @bucket, counted no further than @max. Called
- *	from process context; must not sleep, and takes RCU or the lock of
- *	this one bucket by itself. NULL if nobody can tell.
+ *	from process context; must not sleep, and takes RCU, or the lock that
+ *	guards this bucket, by itself. NULL if nobody can tell.
  * @lookups: per-CPU counters, or NULL if look-ups are not counted
  * @table: the buckets
  * @nr_buckets: number of buckets, a power of two, 2 or more
@@ -88,8 +88,6 @@ struct boot_hash {
 void *boot_hash_alloc(struct boot_hash *hash, int flags);
 int boot_hash_setup(struct boot_hash *hash, const char *param, char *value);
 
-void boot_hash_register(struct boot_hash *hash);
-void boot_hash_unregister(struct boot_hash *hash);
 extern struct list_head boot_hash_tables;
 extern struct rw_semaphore boot_hash_rwsem;
 const char *boot_hash_origin_name(enum boot_hash_origin origin);
