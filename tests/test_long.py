@@ -27,7 +27,7 @@ CHURN = """
 mkfs.ext4 -q /dev/vda
 mkdir -p /mnt
 mount /dev/vda /mnt
-fstree /mnt -c {seconds} -p 8 &
+fstree /mnt -c {seconds} -p 8 > /dev/null &
 load=$!
 (while sleep 1; do echo on; echo reset; echo off; done) |
 	while read -r word; do echo $word > /proc/hashstats; sleep 0.3; done &
