@@ -17,8 +17,9 @@ pytestmark = pytest.mark.long
 # Without JUMP_LABEL the processors may run in parallel under emulation, and
 # nothing but memory is written when a static key is switched.
 DEBUG = (*build.GUEST, build.CONFIGS / "debug.config")
-# Two nodes of two CPUs each.
-NUMA = ("-object", "memory-backend-ram,id=m0,size=1G",
+# Two nodes, each a package of two CPUs: a node within one would be warned of.
+NUMA = ("-smp", "4,sockets=2,cores=2,threads=1",
+        "-object", "memory-backend-ram,id=m0,size=1G",
         "-object", "memory-backend-ram,id=m1,size=1G",
         "-numa", "node,nodeid=0,cpus=0-1,memdev=m0",
         "-numa", "node,nodeid=1,cpus=2-3,memdev=m1")
