@@ -43,10 +43,10 @@ static const struct pattern patterns[] = {
 	{ "stride 16",		 0,	 1, 0,	  16, 200, true },
 	{ "stride 64",		 0,	 1, 0,	  64, 150, true },
 	{ "stride 100",		 0,	 1, 0,	 100, 200, true },
-	{ "stride 256",		 0,	 1, 0,	 256, 200, true },
-	{ "stride 1024",	 0,	 1, 0,	1024, 200, true },
+	{ "stride 256",		 0,	 1, 0,	 256, 100, true },
+	{ "stride 1024",	 0,	 1, 0,	1024, 100, true },
 	{ "stride 4096",	 0,	 1, 0,	4096, 150, true },
-	{ "stride 65536",	 0,	 1, 0, 65536, 800, true },
+	{ "stride 65536",	 0,	 1, 0, 65536, 150, true },
 	{ "64 of 8192 inodes",	 0,	64, 1,	8192, 150, true },
 	{ "8 of 32768 blocks",	 0,	 8, 1, 32768, 150, true },
 #ifdef CONFIG_64BIT
