@@ -13,7 +13,7 @@
  * code never takes boot_hash_rwsem but in boot_hash_alloc(), so a reader of the
  * file keeps up nobody for longer than one chain.
  *
- * Look-ups are counted per CPU, behind a static key, and only while somebody
+ * Look-ups and wake-ups are counted per CPU, behind a static key, and only while somebody
  * asked for it. The counters are never written by another CPU: a reset
  * remembers what they were, and that is subtracted.
  */
@@ -57,6 +57,26 @@ void boot_hash_count_lookup(struct boot_hash *hash, bool hit,
 	}
 }
 
+/**
+ * boot_hash_count_wake - count one wake-up
+ * @hash: the table of wait queues, with @hash->wakes
+ * @examined: entries of the queue that it looked at
+ * @matched: of these, those that waited for its key
+ * @called: wake functions that it called
+ *
+ * Call it behind boot_hash_counts() only.
+ *
+ * Context: any but NMI.
+ */
+void boot_hash_count_wake(struct boot_hash *hash, unsigned int examined,
+			  unsigned int matched, unsigned int called)
+{
+	this_cpu_inc(hash->wakes->wakes);
+	this_cpu_add(hash->wakes->examined, examined);
+	this_cpu_add(hash->wakes->matched, matched);
+	this_cpu_add(hash->wakes->called, called);
+}
+
 static void sum_lookups(const struct boot_hash *hash,
 			struct boot_hash_lookups *sum)
 {
@@ -84,6 +104,34 @@ static void walk_lookups(const struct boot_hash *hash,
 	since_reset->hit_nodes	-= cleared->hit_nodes;
 	since_reset->misses	-= cleared->misses;
 	since_reset->miss_nodes	-= cleared->miss_nodes;
+}
+
+static void sum_wakes(const struct boot_hash *hash, struct boot_hash_wakes *sum)
+{
+	int cpu;
+
+	memset(sum, 0, sizeof(*sum));
+	for_each_possible_cpu(cpu) {
+		const struct boot_hash_wakes *of_cpu;
+
+		of_cpu = per_cpu_ptr(hash->wakes, cpu);
+		sum->wakes	+= READ_ONCE(of_cpu->wakes);
+		sum->examined	+= READ_ONCE(of_cpu->examined);
+		sum->matched	+= READ_ONCE(of_cpu->matched);
+		sum->called	+= READ_ONCE(of_cpu->called);
+	}
+}
+
+static void walk_wakes(const struct boot_hash *hash,
+		       struct boot_hash_wakes *since_reset)
+{
+	const struct boot_hash_wakes *cleared = &hash->wakes_cleared;
+
+	sum_wakes(hash, since_reset);
+	since_reset->wakes	-= cleared->wakes;
+	since_reset->examined	-= cleared->examined;
+	since_reset->matched	-= cleared->matched;
+	since_reset->called	-= cleared->called;
 }
 
 /**
@@ -165,11 +213,13 @@ int boot_hash_walk(struct boot_hash *hash, struct boot_hash_stats *stats)
 		err = walk_chains(hash, stats);
 	if (hash->lookups)
 		walk_lookups(hash, &stats->lookups);
+	if (hash->wakes)
+		walk_wakes(hash, &stats->wakes);
 	return err;
 }
 
 /**
- * boot_hash_counting_is_on - are look-ups counted?
+ * boot_hash_counting_is_on - are look-ups and wake-ups counted?
  *
  * Context: any.
  * Return: true if they are.
@@ -180,7 +230,7 @@ bool boot_hash_counting_is_on(void)
 }
 
 /**
- * boot_hash_counting_set - begin or end to count look-ups
+ * boot_hash_counting_set - begin or end to count look-ups and wake-ups
  * @on: begin
  *
  * What was counted stays until boot_hash_counting_reset().
@@ -209,6 +259,8 @@ void boot_hash_counting_reset(void)
 	list_for_each_entry(hash, &boot_hash_tables, node) {
 		if (hash->lookups)
 			sum_lookups(hash, &hash->cleared);
+		if (hash->wakes)
+			sum_wakes(hash, &hash->wakes_cleared);
 	}
 	up_write(&boot_hash_rwsem);
 }
@@ -216,7 +268,7 @@ void boot_hash_counting_reset(void)
 static int __init hashstats_setup(char *str)
 {
 	if (strcmp(str, "lookups"))
-		pr_warn("hashstats=%s: 'lookups' is accepted, look-ups are not counted\n",
+		pr_warn("hashstats=%s: 'lookups' is accepted, nothing is counted\n",
 			str);
 	else
 		boot_hash_counting_set(true);

@@ -16,6 +16,7 @@ LEAST = {
     "hash_spread": {"": 45, "spread_test_hash_32/": 15,
                     "spread_test_hash_64/": 15,
                     "spread_test_bad_function_fails/": 10},
+    "wait_filter": {"": 18},
 }
 
 
@@ -33,6 +34,16 @@ def suites(kernel, console):
 @pytest.mark.parametrize("name", LEAST)
 def test_suite(suites, name):
     assert kunit.problems(suites, name, LEAST[name]) == []
+
+
+def test_wait_filter_where_keys_share_queues(kernel):
+    """Two queues for all bits and variables, and two for all folios."""
+    console = guest.run(
+        kernel, "true", cpus=2, timeout=60,
+        append="kunit.enable=1 kunit.filter_glob=wait_filter "
+               "hash_entries=bit_wait:2,folio_wait:2").console
+    assert kunit.problems(kunit.parse(kernel.src, console), "wait_filter",
+                          LEAST["wait_filter"]) == []
 
 
 def test_kernel_does_not_complain(console):

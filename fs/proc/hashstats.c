@@ -96,6 +96,20 @@ static void show_lookups(struct seq_file *m,
 					      lookups->misses));
 }
 
+static void show_wakes(struct seq_file *m, const struct boot_hash_wakes *wakes)
+{
+	/* Summed one after the other while CPUs count on: not below 0. */
+	unsigned long foreign = wakes->examined -
+				min(wakes->examined, wakes->matched);
+
+	seq_printf(m, "wakes: %lu\n", wakes->wakes);
+	seq_printf(m, "entries-examined: %lu\n", wakes->examined);
+	seq_printf(m, "entries-matched: %lu\n", wakes->matched);
+	seq_printf(m, "functions-called: %lu\n", wakes->called);
+	show_thousandths(m, "foreign-per-wake",
+			 hash_histogram_ratio(foreign, wakes->wakes));
+}
+
 static void show_rows(struct seq_file *m, const struct hash_histogram *chains)
 {
 	unsigned int i;
@@ -134,6 +148,8 @@ static int show_table(struct seq_file *m, struct boot_hash *hash)
 	    (boot_hash_counting_is_on() ||
 	     stats->lookups.hits || stats->lookups.misses))
 		show_lookups(m, &stats->lookups);
+	if (hash->wakes && (boot_hash_counting_is_on() || stats->wakes.wakes))
+		show_wakes(m, &stats->wakes);
 	if (hash->chain_length)
 		show_rows(m, &stats->chains);
 	return 0;

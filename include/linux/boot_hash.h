@@ -40,6 +40,17 @@ struct boot_hash_lookups {
 	unsigned long	miss_nodes;	/* examined by the misses */
 };
 
+/*
+ * Wake-ups in a table of wait queues, counted per CPU while counting is on. On
+ * 32-bit machines the counters wrap at 2^32.
+ */
+struct boot_hash_wakes {
+	unsigned long	wakes;		/* that took the lock of a queue */
+	unsigned long	examined;	/* entries that these looked at */
+	unsigned long	matched;	/* of these, with the key of the wake-up */
+	unsigned long	called;		/* wake functions */
+};
+
 /**
  * struct boot_hash - a hash table that gets its size at boot
  * @name: name in /proc/hashstats and for hash_entries=
@@ -54,14 +65,16 @@ struct boot_hash_lookups {
  *	from process context; must not sleep, and takes RCU, or the lock that
  *	guards this bucket, by itself. NULL if nobody can tell.
  * @lookups: per-CPU counters, or NULL if look-ups are not counted
+ * @wakes: per-CPU counters, or NULL if the buckets are no wait queues
  * @table: the buckets
  * @nr_buckets: number of buckets, a power of two, 2 or more
  * @bits: log2 of @nr_buckets
  * @origin: what decided @nr_buckets
  * @cleared: sum of @lookups when they were last reset
+ * @wakes_cleared: sum of @wakes when they were last reset
  * @node: entry in the register
  *
- * The owner sets the members up to @lookups, boot_hash_alloc() the others.
+ * The owner sets the members up to @wakes, boot_hash_alloc() the others.
  */
 struct boot_hash {
 	const char			*name;
@@ -74,12 +87,14 @@ struct boot_hash {
 	unsigned int			(*chain_length)(void *bucket,
 							unsigned int max);
 	struct boot_hash_lookups __percpu *lookups;
+	struct boot_hash_wakes __percpu	*wakes;
 
 	void				*table;
 	unsigned long			nr_buckets;
 	unsigned int			bits;
 	enum boot_hash_origin		origin;
 	struct boot_hash_lookups	cleared;
+	struct boot_hash_wakes		wakes_cleared;
 	struct list_head		node;
 };
 
@@ -166,7 +181,7 @@ static inline int __init boot_hash_setup(struct boot_hash *hash,
 
 DECLARE_STATIC_KEY_FALSE(boot_hash_counting);
 
-/* Are look-ups counted? A NOP in the caller while they are not. */
+/* Are look-ups and wake-ups counted? A NOP in the caller while they are not. */
 static __always_inline bool boot_hash_counts(void)
 {
 	return static_branch_unlikely(&boot_hash_counting);
@@ -174,6 +189,8 @@ static __always_inline bool boot_hash_counts(void)
 
 void boot_hash_count_lookup(struct boot_hash *hash, bool hit,
 			    unsigned int nodes);
+void boot_hash_count_wake(struct boot_hash *hash, unsigned int examined,
+			  unsigned int matched, unsigned int called);
 
 unsigned int boot_hash_waiters(void *bucket, unsigned int max);
 
@@ -186,6 +203,13 @@ static __always_inline bool boot_hash_counts(void)
 
 static inline void boot_hash_count_lookup(struct boot_hash *hash, bool hit,
 					  unsigned int nodes)
+{
+}
+
+static inline void boot_hash_count_wake(struct boot_hash *hash,
+					unsigned int examined,
+					unsigned int matched,
+					unsigned int called)
 {
 }
 

@@ -15,6 +15,7 @@
  * @walk_us: microseconds that the walk took
  * @longest_us: the longest stretch of it without a chance to reschedule
  * @lookups: counted since the last reset, of all CPUs
+ * @wakes: counted since the last reset, of all CPUs
  */
 struct boot_hash_stats {
 	struct hash_histogram		chains;
@@ -22,6 +23,7 @@ struct boot_hash_stats {
 	u64				walk_us;
 	u64				longest_us;
 	struct boot_hash_lookups	lookups;
+	struct boot_hash_wakes		wakes;
 };
 
 int boot_hash_walk(struct boot_hash *hash, struct boot_hash_stats *stats);

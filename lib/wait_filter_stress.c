@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stress test for waits on bits, variables and folios: no wake-up may get lost.
+ *
+ * Write the number of waits, 1 to 10^9, to /sys/kernel/debug/wait_filter_stress.
+ * The write returns when they have ended, or fails with EIO when none ended for
+ * a while; the kernel log has what was done.
+ *
+ * Threads work in pairs. Each has a gate: a bit, a variable or a folio that is
+ * locked. It waits until its partner opens the gate, shuts it, and opens that of
+ * the partner, once. Nobody else opens it, so that a wake-up that gets lost
+ * stops the pair for ever. Some waits can be interrupted or time out; a signal
+ * is sent now and then before a gate is opened, and whoever comes out early
+ * waits again.
+ *
+ * Besides, some threads contend for a bit and for a folio as locks, and entries
+ * without a key hang in the queues of the first gates; they must be called
+ * whenever these are woken.
+ *
+ * Boot with hash_entries=bit_wait:2,folio_wait:2 to let all keys share queues.
+ */
+
+#define pr_fmt(fmt) "wait_filter_stress: " fmt
+
+#include <linux/completion.h>
+#include <linux/debugfs.h>
+#include <linux/init.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/pagemap.h>
+#include <linux/prandom.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/uaccess.h>
+#include <linux/wait_bit.h>
+
+#define PAIRS		24
+#define LOCKERS		8
+#define THREADS		(2 * PAIRS + LOCKERS)
+#define MOST_WAITS	1000000000UL
+
+/* When no wait ends for so long, a wake-up was lost; emulators are slow. */
+#define PATIENCE	(60 * HZ)
+
+enum gate_kind { BIT, VARIABLE, FOLIO, KINDS };
+
+struct gate {
+	enum gate_kind	kind;
+	unsigned long	word;		/* bit 0 is set: shut */
+	int		variable;	/* not 0: shut */
+	struct folio	*folio;		/* locked: shut */
+};
+
+/* What the threads of all count, each for itself. */
+struct tally {
+	unsigned long	waits;
+	unsigned long	signals;	/* waits that one cut short */
+	unsigned long	timeouts;
+	unsigned long	sleeps;		/* voluntary switches */
+	unsigned long	wrong;		/* the gate was shut, or not alone */
+};
+
+struct worker {
+	struct task_struct	*task;
+	struct gate		gate;
+	struct worker		*partner;
+	unsigned long		quota;
+	struct tally		tally;
+	struct rnd_state	random;
+};
+
+/* Static, since a thread that was never woken uses them for ever. */
+static struct worker workers[THREADS];
+static unsigned long lock_word;
+static struct folio *lock_folio;
+static unsigned int inside_bit, inside_folio;
+static atomic_t running;
+static DECLARE_COMPLETION(all_ended);
+static bool broken;
+static DEFINE_MUTEX(stress_mutex);
+
+/* An entry without a key, and how often it was called. */
+struct bystander {
+	struct wait_queue_entry	entry;
+	struct wait_queue_head	*queue;
+	atomic_long_t		calls;
+};
+
+static struct bystander bystanders[2];
+static atomic_long_t opened[2];
+
+static int bystander_function(struct wait_queue_entry *entry, unsigned int mode,
+			      int flags, void *key)
+{
+	atomic_long_inc(&container_of(entry, struct bystander, entry)->calls);
+	return 0;
+}
+
+static void gate_shut(struct gate *gate)
+{
+	switch (gate->kind) {
+	case BIT:
+		set_bit(0, &gate->word);
+		break;
+	case VARIABLE:
+		WRITE_ONCE(gate->variable, 1);
+		break;
+	default:
+		folio_lock(gate->folio);
+	}
+}
+
+static void gate_open(struct gate *gate)
+{
+	switch (gate->kind) {
+	case BIT:
+		clear_and_wake_up_bit(0, &gate->word);
+		break;
+	case VARIABLE:
+		store_release_wake_up(&gate->variable, 0);
+		break;
+	default:
+		folio_unlock(gate->folio);
+	}
+}
+
+static bool gate_is_open(struct gate *gate)
+{
+	switch (gate->kind) {
+	case BIT:
+		return !test_bit_acquire(0, &gate->word);
+	case VARIABLE:
+		/* Pairs with store_release_wake_up() in gate_open(). */
+		return !smp_load_acquire(&gate->variable);
+	default:
+		return !folio_test_locked(gate->folio);
+	}
+}
+
+/* 0, -EAGAIN after a timeout, or another error after a signal. */
+static int wait_bit_once(struct gate *gate, unsigned int how)
+{
+	switch (how) {
+	case 0:
+		return wait_on_bit(&gate->word, 0, TASK_INTERRUPTIBLE);
+	case 1:
+		return wait_on_bit_timeout(&gate->word, 0, TASK_UNINTERRUPTIBLE,
+					   1);
+	case 2:
+		return wait_on_bit_io(&gate->word, 0, TASK_KILLABLE);
+	default:
+		return wait_on_bit(&gate->word, 0, TASK_UNINTERRUPTIBLE);
+	}
+}
+
+static int wait_variable_once(struct gate *gate, unsigned int how)
+{
+	switch (how) {
+	case 0:
+		return wait_var_event_interruptible(&gate->variable,
+						    gate_is_open(gate));
+	case 1:
+		return wait_var_event_timeout(&gate->variable,
+					      gate_is_open(gate), 1) ?
+			0 : -EAGAIN;
+	case 2:
+		return wait_var_event_killable(&gate->variable,
+					       gate_is_open(gate));
+	default:
+		wait_var_event(&gate->variable, gate_is_open(gate));
+		return 0;
+	}
+}
+
+static int wait_folio_once(struct gate *gate, unsigned int how)
+{
+	int err;
+
+	switch (how) {
+	case 0:
+		return folio_wait_locked_killable(gate->folio);
+	case 1:
+		/* Takes the lock and gives it back: the gate stays open. */
+		err = folio_lock_killable(gate->folio);
+		if (!err)
+			folio_unlock(gate->folio);
+		return err;
+	case 2:
+		folio_lock(gate->folio);
+		folio_unlock(gate->folio);
+		return 0;
+	default:
+		folio_wait_locked(gate->folio);
+		return 0;
+	}
+}
+
+static int gate_wait_once(struct gate *gate, unsigned int how)
+{
+	switch (gate->kind) {
+	case BIT:
+		return wait_bit_once(gate, how);
+	case VARIABLE:
+		return wait_variable_once(gate, how);
+	default:
+		return wait_folio_once(gate, how);
+	}
+}
+
+static void gate_wait(struct worker *worker)
+{
+	int err;
+
+	do {
+		err = gate_wait_once(&worker->gate,
+				     prandom_u32_state(&worker->random) % 8);
+		if (err == -EAGAIN) {
+			worker->tally.timeouts++;
+		} else if (err) {
+			worker->tally.signals++;
+			flush_signals(current);
+		}
+	} while (err);
+	if (!gate_is_open(&worker->gate))
+		worker->tally.wrong++;
+}
+
+static void count_opened(const struct worker *worker)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(opened); i++)
+		if (worker == &workers[2 * i])
+			atomic_long_inc(&opened[i]);
+}
+
+static void pair_work(struct worker *worker)
+{
+	struct worker *partner = worker->partner;
+
+	while (worker->tally.waits < worker->quota) {
+		gate_wait(worker);
+		gate_shut(&worker->gate);
+		if (prandom_u32_state(&worker->random) % 8 == 0)
+			send_sig(prandom_u32_state(&worker->random) % 2 ?
+				 SIGKILL : SIGUSR1, partner->task, 1);
+		gate_open(&partner->gate);
+		count_opened(partner);
+		WRITE_ONCE(worker->tally.waits, worker->tally.waits + 1);
+	}
+}
+
+/* Hold a lock long enough, now and then, for the others to queue up. */
+static void linger(struct worker *worker)
+{
+	if (prandom_u32_state(&worker->random) % 256 == 0)
+		schedule_timeout_uninterruptible(1);
+}
+
+static void locker_work(struct worker *worker)
+{
+	while (worker->tally.waits < worker->quota) {
+		if (wait_on_bit_lock(&lock_word, 0, TASK_UNINTERRUPTIBLE) ||
+		    inside_bit++)
+			worker->tally.wrong++;
+		linger(worker);
+		inside_bit--;
+		clear_and_wake_up_bit(0, &lock_word);
+
+		folio_lock(lock_folio);
+		if (inside_folio++)
+			worker->tally.wrong++;
+		linger(worker);
+		inside_folio--;
+		folio_unlock(lock_folio);
+		WRITE_ONCE(worker->tally.waits, worker->tally.waits + 2);
+	}
+}
+
+static int worker_thread(void *data)
+{
+	struct worker *worker = data;
+
+	allow_signal(SIGUSR1);
+	allow_signal(SIGKILL);
+	if (worker->partner)
+		pair_work(worker);
+	else
+		locker_work(worker);
+	worker->tally.sleeps = current->nvcsw;
+	if (atomic_dec_and_test(&running))
+		complete(&all_ended);
+	return 0;
+}
+
+static int gate_init(struct gate *gate, unsigned int number)
+{
+	*gate = (struct gate){ .kind = number % KINDS };
+	if (gate->kind == FOLIO) {
+		gate->folio = folio_alloc(GFP_KERNEL, 0);
+		if (!gate->folio)
+			return -ENOMEM;
+	}
+	gate_shut(gate);
+	return 0;
+}
+
+static void gates_free(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2 * PAIRS; i++) {
+		struct folio *folio = workers[i].gate.folio;
+
+		workers[i].gate.folio = NULL;
+		if (!folio)
+			continue;
+		if (folio_test_locked(folio))
+			folio_unlock(folio);
+		folio_put(folio);
+	}
+	if (lock_folio)
+		folio_put(lock_folio);
+	lock_folio = NULL;
+}
+
+static void put_tasks(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < THREADS; i++)
+		if (workers[i].task)
+			put_task_struct(workers[i].task);
+}
+
+static int workers_init(unsigned long waits)
+{
+	unsigned int i;
+	int err;
+
+	memset(workers, 0, sizeof(workers));
+	lock_folio = folio_alloc(GFP_KERNEL, 0);
+	if (!lock_folio)
+		return -ENOMEM;
+	for (i = 0; i < THREADS; i++) {
+		struct worker *worker = &workers[i];
+
+		prandom_seed_state(&worker->random, i + 1);
+		worker->quota = DIV_ROUND_UP(waits, THREADS);
+		if (i >= 2 * PAIRS)
+			continue;
+		worker->partner = &workers[i ^ 1];
+		/* Pairs of a bit and a folio, a variable and a bit, ... */
+		err = gate_init(&worker->gate, i / 2 + i % 2 * 2);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int create_threads(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < THREADS; i++) {
+		struct task_struct *task;
+
+		task = kthread_create(worker_thread, &workers[i], "wait_stress/%u",
+				      i);
+		if (IS_ERR(task)) {
+			/* They never ran, so they end here. */
+			while (i--) {
+				kthread_stop(workers[i].task);
+				put_task_struct(workers[i].task);
+				workers[i].task = NULL;
+			}
+			return PTR_ERR(task);
+		}
+		workers[i].task = get_task_struct(task);
+	}
+	return 0;
+}
+
+static void bystanders_add(void)
+{
+	unsigned int i;
+
+	BUILD_BUG_ON(ARRAY_SIZE(bystanders) != ARRAY_SIZE(opened));
+	for (i = 0; i < ARRAY_SIZE(bystanders); i++) {
+		struct bystander *bystander = &bystanders[i];
+		struct gate *gate = &workers[2 * i].gate;
+
+		WARN_ON_ONCE(gate->kind == FOLIO);
+		bystander->queue = gate->kind == BIT ?
+			bit_waitqueue(&gate->word, 0) :
+			__var_waitqueue(&gate->variable);
+		atomic_long_set(&bystander->calls, 0);
+		atomic_long_set(&opened[i], 0);
+		init_waitqueue_func_entry(&bystander->entry, bystander_function);
+		add_wait_queue(bystander->queue, &bystander->entry);
+	}
+}
+
+static unsigned long bystanders_remove(void)
+{
+	unsigned long missed = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bystanders); i++) {
+		long calls, wakes = atomic_long_read(&opened[i]);
+
+		remove_wait_queue(bystanders[i].queue, &bystanders[i].entry);
+		calls = atomic_long_read(&bystanders[i].calls);
+		if (calls < wakes)
+			missed += wakes - calls;
+	}
+	return missed;
+}
+
+static struct tally sum_tallies(void)
+{
+	struct tally sum = {};
+	unsigned int i;
+
+	for (i = 0; i < THREADS; i++) {
+		sum.waits += workers[i].tally.waits;
+		sum.signals += workers[i].tally.signals;
+		sum.timeouts += workers[i].tally.timeouts;
+		sum.sleeps += workers[i].tally.sleeps;
+		sum.wrong += workers[i].tally.wrong;
+	}
+	return sum;
+}
+
+static unsigned long waits_done(void)
+{
+	unsigned long waits = 0;
+	unsigned int i;
+
+	for (i = 0; i < THREADS; i++)
+		waits += READ_ONCE(workers[i].tally.waits);
+	return waits;
+}
+
+/* False when no wait ends any more. */
+static bool wait_for_threads(void)
+{
+	unsigned long before, waits = 0, since = jiffies;
+
+	while (!wait_for_completion_timeout(&all_ended, HZ)) {
+		before = waits;
+		waits = waits_done();
+		if (waits != before)
+			since = jiffies;
+		else if (time_after(jiffies, since + PATIENCE))
+			return false;
+	}
+	return true;
+}
+
+static void report_stuck(void)
+{
+	static const char * const names[] = { "bit", "variable", "folio" };
+	unsigned int i;
+
+	for (i = 0; i < 2 * PAIRS; i++) {
+		struct worker *worker = &workers[i];
+
+		if (READ_ONCE(worker->tally.waits) < worker->quota)
+			pr_err("thread %u waits for a %s that is %s\n", i,
+			       names[worker->gate.kind],
+			       gate_is_open(&worker->gate) ? "open" : "shut");
+	}
+}
+
+static int run(unsigned long waits)
+{
+	unsigned long missed;
+	struct tally sum;
+	unsigned int i;
+	int err;
+
+	err = workers_init(waits);
+	if (!err)
+		err = create_threads();
+	if (err) {
+		gates_free();
+		return err;
+	}
+	bystanders_add();
+	reinit_completion(&all_ended);
+	atomic_set(&running, THREADS);
+	for (i = 0; i < THREADS; i++)
+		wake_up_process(workers[i].task);
+	for (i = 0; i < 2 * PAIRS; i += 2) {
+		gate_open(&workers[i].gate);
+		count_opened(&workers[i]);
+	}
+	if (!wait_for_threads()) {
+		broken = true;
+		report_stuck();
+		pr_err("a wake-up was lost: no wait ended for %u s\n",
+		       PATIENCE / HZ);
+		return -EIO;
+	}
+	missed = bystanders_remove();
+	sum = sum_tallies();
+	put_tasks();
+	gates_free();
+	pr_info("%lu waits, %lu sleeps, %lu cut short by signals, %lu by timeouts\n",
+		sum.waits, sum.sleeps, sum.signals, sum.timeouts);
+	if (sum.wrong || missed) {
+		pr_err("%lu waits ended too early or not alone, %lu calls without a key missed\n",
+		       sum.wrong, missed);
+		return -EIO;
+	}
+	return 0;
+}
+
+static ssize_t stress_write(struct file *file, const char __user *ubuf,
+			    size_t count, loff_t *ppos)
+{
+	unsigned long waits;
+	int err;
+
+	err = kstrtoul_from_user(ubuf, count, 0, &waits);
+	if (err)
+		return err;
+	if (!waits || waits > MOST_WAITS)
+		return -EINVAL;
+	mutex_lock(&stress_mutex);
+	err = broken ? -EIO : run(waits);
+	mutex_unlock(&stress_mutex);
+	return err ?: count;
+}
+
+static const struct file_operations stress_fops = {
+	.write	= stress_write,
+	.llseek	= noop_llseek,
+};
+
+static int __init wait_filter_stress_init(void)
+{
+	debugfs_create_file("wait_filter_stress", 0200, NULL, NULL,
+			    &stress_fops);
+	return 0;
+}
+late_initcall(wait_filter_stress_init);

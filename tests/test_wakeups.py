@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Wake-ups under load: none gets lost, and the file counts them.
+
+The load is lib/wait_filter_stress.c: it fails by itself when a wake-up is lost,
+so that no guest has to be waited for until it hangs.
+"""
+
+import re
+
+import pytest
+
+import guest
+import hashstats_file
+import marked
+
+TABLES = ("folio_wait", "bit_wait")
+FIELDS = ("wakes", "entries-examined", "entries-matched", "functions-called",
+          "foreign-per-wake")
+WAITS = 200_000
+STRESS = "/sys/kernel/debug/wait_filter_stress"
+# Many keys in few queues, and few in many.
+SIZES = ("hash_entries=bit_wait:2,folio_wait:2", "")
+
+SCRIPT = f"""
+count() {{
+    echo "=== $1"
+    cat /proc/hashstats
+}}
+count never
+echo {WAITS // 10} > {STRESS}
+count off
+echo on > /proc/hashstats
+count on
+echo {WAITS} > {STRESS}
+echo off > /proc/hashstats
+count load
+echo {WAITS // 10} > {STRESS}
+count off-later
+echo reset > /proc/hashstats
+count reset
+"""
+
+
+@pytest.fixture(scope="module", params=SIZES, ids=["two-queues", "default"])
+def loaded(kernel, request):
+    result = guest.run(kernel, SCRIPT, cpus=4, timeout=60,
+                       append=request.param)
+    files = {name: hashstats_file.parse(text)
+             for name, text in marked.named(result.output).items()}
+    return files, result.console, bool(request.param)
+
+
+def test_load_was_what_it_says(loaded):
+    _, console, _ = loaded
+    found = re.findall(r"wait_filter_stress: (\d+) waits, (\d+) sleeps, (\d+) "
+                       r"cut short by signals, (\d+) by timeouts", console)
+    assert len(found) == 3
+    waits, sleeps, signals, timeouts = map(int, found[1])
+    assert waits >= WAITS
+    assert sleeps > WAITS // 10
+    assert signals > 100 and timeouts > 0
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_nothing_is_counted_while_off(loaded, name):
+    files, _, _ = loaded
+    for mark in ("never", "off", "reset"):
+        assert not set(FIELDS) & files[mark][name].keys()
+    assert all(files["load"][name][field] == files["off-later"][name][field]
+               for field in FIELDS)
+
+
+def test_only_wait_tables_count_wakes(loaded):
+    files, _, _ = loaded
+    for name, table in files["load"].items():
+        there = {field in table for field in FIELDS}
+        assert there == {name in TABLES}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_function_is_called_for_another_key(loaded, name):
+    """All that was called either matched or has no key: two entries do."""
+    files, _, _ = loaded
+    table = files["load"][name]
+    assert table["wakes"] > 1000
+    assert table["entries-matched"] > 1000
+    called, matched = table["functions-called"], table["entries-matched"]
+    if name == "folio_wait":
+        assert called == matched
+    else:
+        # Each of the two is in one queue and called once a wake-up of it.
+        assert 0 < called - matched <= 2 * table["wakes"]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_foreign_entries_are_examined_where_keys_collide(loaded, name):
+    files, _, collide = loaded
+    table = files["load"][name]
+    passed_over = table["entries-examined"] - table["entries-matched"]
+    assert table["foreign-per-wake"] == pytest.approx(
+        passed_over / table["wakes"], abs=0.001)
+    assert collide == (table["foreign-per-wake"] > 1)
+
+
+@pytest.mark.parametrize("what", ["0", "-1", "many", "", "1000000001"])
+def test_stress_refuses_what_is_no_number_of_waits(kernel, what):
+    result = guest.run(kernel, f"echo '{what}' > {STRESS}", check=False)
+    assert result.status
+    assert "Invalid argument" in result.output
+    assert "wait_filter_stress" not in result.console
