@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The series under lockdep, PROVE_RCU and KASAN, preemptible, on four CPUs.
+"""The series under lockdep, PROVE_RCU and KASAN, and wake-ups under KCSAN,
+preemptible, on four CPUs.
 
 A guest whose kernel complains fails by itself; see guest.COMPLAINT.
 """
+
+import re
 
 import pytest
 
@@ -17,6 +20,7 @@ pytestmark = pytest.mark.long
 # Without JUMP_LABEL the processors may run in parallel under emulation, and
 # nothing but memory is written when a static key is switched.
 DEBUG = (*build.GUEST, build.CONFIGS / "debug.config")
+KCSAN = (*build.GUEST, build.CONFIGS / "kcsan.config")
 # Two nodes, each a package of two CPUs: a node within one would be warned of.
 NUMA = ("-smp", "4,sockets=2,cores=2,threads=1",
         "-object", "memory-backend-ram,id=m0,size=1G",
@@ -42,6 +46,21 @@ kill $switch
 wait $load
 umount /mnt
 """
+
+STRESS = """
+echo on > /proc/hashstats
+echo {waits} > /sys/kernel/debug/wait_filter_stress
+cat /proc/hashstats
+"""
+SIZES = ["", "hash_entries=folio_wait:2,bit_wait:2"]
+# A race is ours when one of these takes part; the base has some of its own.
+OURS = re.compile(r"wake_matching|filtered|boot_hash|_stress|folio_wake_bit|"
+                  r"wake_page_function|wake_bit_function|var_wake_function")
+
+
+@pytest.fixture(scope="module")
+def kcsan():
+    return build.build("kcsan", KCSAN, series.compose(), targets=("vmlinux",))
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +104,31 @@ def test_two_nodes(debug):
     assert "Dentry cache hash table entries: 262144 (order: 9, 2097152 bytes, " \
         "vmalloc" in result.console
     assert tables["dentry_lookup"]["objects"] == 0
+
+
+def stress(kernel, append, waits, **options):
+    """Wake-ups while counted; a lost one makes the job fail."""
+    result = guest.run(kernel, STRESS.format(waits=waits), mem="2G", cpus=4,
+                       parallel=True, append=append, timeout=600, **options)
+    done = re.search(r"wait_filter_stress: (\d+) waits, (\d+) sleeps",
+                     result.console)
+    assert int(done[1]) >= waits and int(done[2]) > waits // 10
+    for name in ("folio_wait", "bit_wait"):
+        table = hashstats_file.parse(result.output)[name]
+        assert table["entries-matched"] > waits // 100
+    return result
+
+
+# Five million waits with each size.
+@pytest.mark.parametrize("append", SIZES)
+def test_no_wakeup_is_lost(debug, append):
+    stress(debug, append, 5_000_000)
+
+
+@pytest.mark.parametrize("append", SIZES)
+def test_wakeups_do_not_race(kcsan, append):
+    result = stress(kcsan, append, 1_000_000, complaints=True)
+    assert "kcsan: enabled" in result.console
+    races = [line for line in result.complaints if "KCSAN:" in line]
+    assert result.complaints == races
+    assert [line for line in races if OURS.search(line)] == []

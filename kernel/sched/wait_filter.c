@@ -33,8 +33,12 @@ wake_matching(struct wait_queue_head *wq_head, const void *word, int nr,
 	bool word_met = false;
 
 	list_for_each_entry_safe(curr, next, &wq_head->head, entry) {
-		/* A woken waiter may change them. */
-		unsigned int flags = curr->flags;
+		/*
+		 * Before the call: a woken waiter may change them. Once: a
+		 * waiter that comes back (prepare_to_wait()) sets and clears
+		 * WQ_FLAG_EXCLUSIVE before it takes the lock.
+		 */
+		unsigned int flags = READ_ONCE(curr->flags);
 		int ret;
 
 		if (count)
@@ -113,11 +117,13 @@ bool __wake_up_locked_filtered(struct wait_queue_head *wq_head,
  *
  * Like __wake_up(wq_head, TASK_NORMAL, 1, arg), but the functions of entries
  * that carry another key are not called; see __wake_up_locked_filtered().
+ * Out of line, so that wake_up_bit() saves no registers where nobody waits.
  *
  * Context: any but NMI. Takes the lock of @wq_head with interrupts off.
  */
-void wake_up_filtered(struct wait_queue_head *wq_head, const void *word, int nr,
-		      void *arg, struct boot_hash *hash)
+noinline void wake_up_filtered(struct wait_queue_head *wq_head,
+			       const void *word, int nr, void *arg,
+			       struct boot_hash *hash)
 {
 	unsigned long flags;
 
