@@ -77,6 +77,16 @@ wake_matching_counted(struct wait_queue_head *wq_head, const void *word, int nr,
 	return word_met;
 }
 
+/* A copy in each of the two below spares a wake-up a call. */
+static __always_inline bool
+wake_filtered(struct wait_queue_head *wq_head, const void *word, int nr,
+	      void *arg, struct boot_hash *hash)
+{
+	if (boot_hash_counts() && hash)
+		return wake_matching_counted(wq_head, word, nr, arg, hash);
+	return wake_matching(wq_head, word, nr, arg, NULL);
+}
+
 /**
  * __wake_up_locked_filtered - wake those that wait for a key
  * @wq_head: the queue, locked
@@ -102,9 +112,7 @@ bool __wake_up_locked_filtered(struct wait_queue_head *wq_head,
 {
 	lockdep_assert_held(&wq_head->lock);
 
-	if (boot_hash_counts() && hash)
-		return wake_matching_counted(wq_head, word, nr, arg, hash);
-	return wake_matching(wq_head, word, nr, arg, NULL);
+	return wake_filtered(wq_head, word, nr, arg, hash);
 }
 
 /**
@@ -128,6 +136,6 @@ noinline void wake_up_filtered(struct wait_queue_head *wq_head,
 	unsigned long flags;
 
 	spin_lock_irqsave(&wq_head->lock, flags);
-	__wake_up_locked_filtered(wq_head, word, nr, arg, hash);
+	wake_filtered(wq_head, word, nr, arg, hash);
 	spin_unlock_irqrestore(&wq_head->lock, flags);
 }
