@@ -32,7 +32,8 @@ help:
 	echo "  make check-series  every file brought once, patches apply, white space"
 	echo "  make kernel        build the patched kernel only"
 	echo "  make deb           Debian packages of the patched kernel for a real machine"
-	echo "  make bench         every benchmark; make bench-NAME one of them (bench-hashstats)"
+	echo "  make bench         every benchmark; make bench-NAME one of them (bench-hashstats,"
+	echo "                     bench-herd, bench-wake)"
 	echo
 	echo "  make setup         install packages and the Python environment (others do it too)"
 	echo "  make clean         remove what was built; keep downloads, compiler cache, Python"
@@ -93,7 +94,7 @@ test: python
 test-long: python
 	$(SCRIPT)/runtests.py test-long
 
-bench: bench-hashstats
+bench: bench-hashstats bench-wake bench-herd
 
 bench-%: python
 	$(SCRIPT)/bench.py $*
