@@ -4,6 +4,8 @@
 import sys
 
 import bench_hashstats
+import bench_herd
+import bench_wake
 import guest
 from benchresult import Result
 from common import ROOT, dispatch, flag
@@ -30,4 +32,6 @@ def verb(name, measure):
 
 
 if __name__ == "__main__":
-    dispatch({"hashstats": verb("hashstats", bench_hashstats.measure)})
+    dispatch({"hashstats": verb("hashstats", bench_hashstats.measure),
+              "herd": verb("herd", bench_herd.measure),
+              "wake": verb("wake", bench_wake.measure)})

@@ -84,7 +84,8 @@ def build(flavour, fragments, commit, optional=(), flags=(), targets=TARGETS):
     """Build a commit with a configuration; gives a Build.
 
     Every line of `fragments` must survive in the configuration, those of
-    `optional` need not.  Nothing is done when nothing changed.
+    `optional` need not; `flags` are words for each make, such as ARCH=um.
+    Nothing is done when nothing changed.
     """
     ensure_packages("source", "build")
     with lock(source.version_dir() / f"build-{flavour}.lock"):
@@ -106,7 +107,8 @@ def _build(flavour, src, fragments, optional, commit, flags, targets):
         result.warnings = known["warnings"]
         return result
     record.unlink(missing_ok=True)
-    kconfig.configure(src, obj, fragments, optional, make)
+    kconfig.configure(src, obj, fragments, optional,
+                      lambda *words, log: make(*words, *flags, log=log))
     compile_kernel(result, flags, targets)
     record.write_text(json.dumps({"key": key, "warnings": result.warnings}))
     return result

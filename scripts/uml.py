@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0
+"""User-mode Linux: kernels that run as a process, for timings inside them."""
+
+import functools
+import os
+import re
+import signal
+import subprocess
+import tempfile
+
+import build
+import compose
+import gitcmd
+import source
+from common import ROOT, die, run
+
+CONFIG = build.CONFIGS / "um.config"
+BENCH = "tools/testing/boothash/wake_bench"
+BENCH_FILES = ("Kbuild", "wake_bench.c")
+# With the large code model, the default of this architecture, each call goes
+# through a register, as on no real machine.
+FLAGS = {
+    "plain": "-mcmodel=small",
+    "retpoline": "-mcmodel=small -mindirect-branch=thunk-inline "
+                 "-mindirect-branch-register -fno-jump-tables",
+}
+# The two objects that wake: wait.c and wait_bit.c, and the folios' waits.
+WAKERS = ("kernel/sched/build_utility.o", "mm/filemap.o")
+INDIRECT = re.compile(r"\tcall +\*")
+THUNK = re.compile(r"\tpause")
+
+# The memory of the machine is a file; with huge pages a look at it misses the
+# TLB as seldom as in a kernel.  The mount ends with the process.  Without one
+# the kernel finds a place by itself.
+RUN = r"""
+unset TMPDIR
+if [ "$1" ] && mount -t tmpfs -o "huge=always,size=$1" tmpfs "$HOME/memory"
+then
+    echo "uml: huge pages"
+    export TMPDIR="$HOME/memory"
+else
+    echo "uml: small pages"
+fi
+shift
+exec "$@"
+"""
+HUGE = "uml: huge pages"
+
+
+def name(flavour, compiler):
+    return f"um-{flavour}" + ("" if compiler == "plain" else f"-{compiler}")
+
+
+def with_bench(commit):
+    """A commit with the benchmark built in."""
+    repo = source.base_repo()
+    with tempfile.TemporaryDirectory() as temp:
+        env = {"GIT_INDEX_FILE": os.path.join(temp, "index")}
+        gitcmd.git("read-tree", commit, repo=repo, env=env)
+        for file in BENCH_FILES:
+            compose.replace(f"{BENCH}/{file}",
+                            (ROOT / BENCH / file).read_text(), repo, env)
+        top = compose.blob(":Kbuild", repo, env)
+        compose.replace("Kbuild", f"{top}obj-y += {BENCH}/\n", repo, env)
+        tree = gitcmd.out("write-tree", repo=repo, env=env)
+    return gitcmd.out("commit-tree", tree, "-p", commit, "-m",
+                      "a benchmark built in", repo=repo,
+                      env=gitcmd.signature(source.PERSON, source.DATE))
+
+
+def kernel(flavour, commit, compiler, fragments=()):
+    """Build a commit as user-mode Linux with the benchmark in it."""
+    result = build.build(
+        name(flavour, compiler), [CONFIG, *fragments], with_bench(commit),
+        flags=["ARCH=um", "SUBARCH=x86_64", f"KCFLAGS={FLAGS[compiler]}"],
+        targets=["vmlinux"])
+    for file in WAKERS:
+        check_calls(result.obj / file, compiler)
+    return result
+
+
+def check_calls(path, compiler):
+    """The compiler must have made indirect calls in the way asked for."""
+    code = run(["objdump", "-d", "--no-show-raw-insn", path]).stdout
+    calls, thunks = len(INDIRECT.findall(code)), len(THUNK.findall(code))
+    wrong = calls or not thunks if compiler == "retpoline" else not calls
+    if wrong:
+        die(f"{path}: {calls} indirect calls and {thunks} retpolines, in a "
+            f"{compiler} kernel")
+
+
+@functools.cache
+def namespace():
+    """Words for a run with mounts of its own; none where that is refused."""
+    words = ["unshare", "--mount"]
+    if os.geteuid():
+        words += ["--user", "--map-root-user"]
+    refused = run([*words, "true"], check=False).returncode
+    return [] if refused else words
+
+
+def command(vmlinux, mem, append):
+    """The words of one run."""
+    private = namespace()
+    # Addresses that the host randomises would change the size of memory.
+    return [*private, "setarch", "-R", "setpriv", "--pdeathsig", "KILL",
+            "sh", "-c", RUN, "sh", f"{mem + 1}G" if private else "", vmlinux,
+            f"mem={mem}G", "con=null", "con0=null,fd:1", *append]
+
+
+def boot(vmlinux, mem=4, append=(), limit=120):
+    """Run a kernel to its end; what it printed."""
+    with tempfile.TemporaryDirectory() as home:
+        os.mkdir(f"{home}/memory")
+        words = [str(word) for word in command(vmlinux, mem, append)]
+        # It takes its terminal and its folders from here, and nothing else.
+        with subprocess.Popen(
+                words, env=build.environment() | {"HOME": home},
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, start_new_session=True) as process:
+            try:
+                output, _ = process.communicate(timeout=limit)
+            except subprocess.TimeoutExpired:
+                die(f"{vmlinux}: user-mode Linux did not end within {limit} s")
+            finally:
+                stop(process)
+    text = output.decode(errors="replace").replace("\r", "")
+    if process.returncode or "Kernel panic" in text:
+        said = re.search(r"Kernel panic.*", text)
+        die(f"{vmlinux}: user-mode Linux ended with status "
+            f"{process.returncode}: {said[0] if said else text[-200:]}")
+    return text
+
+
+def stop(process):
+    """End what is left of a run; its helpers are in its session."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
