@@ -57,6 +57,7 @@ struct tally {
 	unsigned long	waits;
 	unsigned long	signals;	/* waits that one cut short */
 	unsigned long	timeouts;
+	unsigned long	early;		/* waits by a wake-up that came late */
 	unsigned long	sleeps;		/* voluntary switches */
 	unsigned long	wrong;		/* the gate was shut, or not alone */
 };
@@ -208,6 +209,20 @@ static int gate_wait_once(struct gate *gate, unsigned int how)
 	}
 }
 
+/*
+ * Who waits for a folio to be unlocked without taking the lock is woken by any
+ * wake-up for it, also one that belongs to the unlock before: the partner may
+ * be held up between the two. So this looks again, as folio_wait_writeback()
+ * does. Who waits for a bit or a variable never sees that.
+ */
+static bool woken_early(struct worker *worker)
+{
+	if (worker->gate.kind != FOLIO || gate_is_open(&worker->gate))
+		return false;
+	worker->tally.early++;
+	return true;
+}
+
 static void gate_wait(struct worker *worker)
 {
 	int err;
@@ -221,7 +236,7 @@ static void gate_wait(struct worker *worker)
 			worker->tally.signals++;
 			flush_signals(current);
 		}
-	} while (err);
+	} while (err || woken_early(worker));
 	if (!gate_is_open(&worker->gate))
 		worker->tally.wrong++;
 }
@@ -427,6 +442,7 @@ static struct tally sum_tallies(void)
 		sum.waits += workers[i].tally.waits;
 		sum.signals += workers[i].tally.signals;
 		sum.timeouts += workers[i].tally.timeouts;
+		sum.early += workers[i].tally.early;
 		sum.sleeps += workers[i].tally.sleeps;
 		sum.wrong += workers[i].tally.wrong;
 	}
@@ -508,8 +524,8 @@ static int run(unsigned long waits)
 	sum = sum_tallies();
 	put_tasks();
 	gates_free();
-	pr_info("%lu waits, %lu sleeps, %lu cut short by signals, %lu by timeouts\n",
-		sum.waits, sum.sleeps, sum.signals, sum.timeouts);
+	pr_info("%lu waits, %lu sleeps, %lu cut short by signals, %lu by timeouts, %lu woken early\n",
+		sum.waits, sum.sleeps, sum.signals, sum.timeouts, sum.early);
 	if (sum.wrong || missed) {
 		pr_err("%lu waits ended too early or not alone, %lu calls without a key missed\n",
 		       sum.wrong, missed);
