@@ -5,12 +5,14 @@ One object tree goes the whole way: the base, each patch with our options on,
 and at the end the series with them off.
 """
 
+import re
 import shutil
 
 import pytest
 
 import build
 import guest
+import kunit
 import objcode
 import series
 import source
@@ -23,6 +25,8 @@ HOT = ("fs/dcache.o", "fs/inode.o", "fs/namei.o", "fs/namespace.o",
 # A member of struct wait_bit_key has another offset: as many instructions.
 MOVED = {"__wake_up_bit", "init_wait_var_entry", "var_wake_function",
          "wake_bit_function", "wake_up_bit", "wake_up_var"}
+# Tests of rules that hold without our options too.
+RULES = "CONFIG_WAIT_FILTER_KUNIT_TEST=y\nCONFIG_WAIT_FILTER_STRESS=y\n"
 PATCHES = series.patches()
 
 
@@ -57,12 +61,13 @@ def test_patch_builds_without_a_warning(number, base_objects):
 
 @pytest.fixture(scope="module")
 def off(base_objects):
-    return walk(series.compose(), optional=())
+    return walk(series.compose(), optional=(RULES,))
 
 
 def test_options_are_off(off):
     config = off.config.read_text()
     assert "# CONFIG_BOOT_HASH is not set" in config
+    assert "# CONFIG_FILTERED_WAKEUPS is not set" in config
     assert "CONFIG_HASHSTATS" not in config
     assert not off.warnings
 
@@ -89,6 +94,15 @@ def test_off_boots_without_the_file(off):
                        append="hash_entries=dentry:4K dhash_entries=8192")
     assert "hashstats" not in result.output.split()
     assert "Dentry cache hash table entries: 8192 " in result.console
+
+
+def test_rules_of_wakeups_hold_when_off(off):
+    result = guest.run(
+        off, "echo 50000 > /sys/kernel/debug/wait_filter_stress", cpus=4,
+        append="kunit.enable=1 kunit.filter_glob=wait_filter", timeout=60)
+    suites = kunit.parse(off.src, result.console)
+    assert kunit.problems(suites, "wait_filter", {"": 16}) == []
+    assert re.search(r"wait_filter_stress: \d+ waits", result.console)
 
 
 # Warnings of W=1 and sparse in the files that are ours.

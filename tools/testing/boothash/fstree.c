@@ -20,8 +20,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "load.h"
 
 enum work { CREATE, HIT, MISS, READ, RENAME, UNLINK, WORKS };
 
@@ -45,24 +46,6 @@ static void fail(const char *what, const char *path)
 	fprintf(stderr, "fstree: %s %s: %s\n", what, path,
 		errno ? strerror(errno) : "must not succeed");
 	exit(1);
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
-/* splitmix64: any seed will do, also 0 */
-static unsigned long long next(unsigned long long *state)
-{
-	unsigned long long z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
 }
 
 static void dir_path(char *path, size_t size, unsigned int dir)

@@ -38,8 +38,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "load.h"
 
 #define BLOCK		4096u
 #define SYNC_EVERY	4u		/* blocks of random-write */
@@ -85,24 +86,6 @@ static void fail(const char *what, const char *path)
 {
 	fprintf(stderr, "herd: %s %s: %s\n", what, path, strerror(errno));
 	exit(1);
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
-/* splitmix64 */
-static unsigned long long next(unsigned long long *state)
-{
-	unsigned long long z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
 }
 
 static void write_text(const char *path, const char *text)
