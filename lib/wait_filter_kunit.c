@@ -166,7 +166,7 @@ static void wait_filter_test_negative_ends(struct kunit *test)
 	struct probe foreign, first, second;
 
 	probe_add(&queue, &foreign, &words[1], 0, -1, 0);
-	probe_add(&queue, &first, &words[0], 0, -1, WQ_FLAG_EXCLUSIVE);
+	probe_add(&queue, &first, &words[0], 0, -1, 0);
 	probe_add(&queue, &second, &words[0], 0, 1, 0);
 	wake(&queue, &words[0], 0);
 	KUNIT_EXPECT_EQ(test, foreign.turn, 0);
