@@ -35,6 +35,7 @@ static unsigned long words[64];
 /* An entry whose function writes down when it was called. */
 struct probe {
 	struct wait_bit_queue_entry	wait;
+	bool				any_key;	/* it waits for all */
 	int				result;
 	unsigned int			calls;
 	unsigned int			turn;	/* of the last call */
@@ -50,7 +51,7 @@ static int probe_function(struct wait_queue_entry *entry, unsigned int mode,
 	struct wait_bit_key *key = arg;
 
 	probe->calls++;
-	if ((entry->flags & WQ_FLAG_KEYED) &&
+	if (!probe->any_key &&
 	    (probe->wait.key.flags != key->flags ||
 	     probe->wait.key.bit_nr != key->bit_nr))
 		return 0;
@@ -83,6 +84,7 @@ static void probe_add_without_key(struct wait_queue_head *queue,
 {
 	probe_add(queue, probe, NULL, 0, result, 0);
 	probe->wait.wq_entry.flags &= ~WQ_FLAG_KEYED;
+	probe->any_key = true;
 }
 
 static void wake(struct wait_queue_head *queue, void *word, int nr)
