@@ -541,7 +541,7 @@ static void wait_filter_test_folios(struct kunit *test)
 	}
 }
 
-/* Those who only wait all wake, and one of those who want the lock. */
+/* A wake-up ends at the first who wants the lock; who is behind waits on. */
 static void wait_filter_test_folio_lock(struct kunit *test)
 {
 	struct folio *folio = new_folio(test);
@@ -556,6 +556,7 @@ static void wait_filter_test_folio_lock(struct kunit *test)
 	folio_unlock(folio);
 	KUNIT_ASSERT_TRUE(test, sleeper_ends(&sleepers[0]));
 	KUNIT_ASSERT_TRUE(test, sleeper_ends(&sleepers[1]));
+	KUNIT_EXPECT_TRUE(test, sleeper_sleeps(&sleepers[2]));
 	KUNIT_EXPECT_TRUE(test, sleeper_sleeps(&sleepers[3]));
 	KUNIT_EXPECT_TRUE(test, folio_test_locked(folio));
 	folio_unlock(folio);
@@ -581,6 +582,8 @@ static void wait_filter_test_hand_off(struct kunit *test)
 		sleepers[i].folio = folio;
 		sleeper_start(test, &sleepers[i], lock_folio);
 	}
+	/* They have read it. */
+	sysctl_page_lock_unfairness = unfairness;
 	for (i = 0; i < 4; i++) {
 		folio_unlock(folio);
 		KUNIT_EXPECT_TRUE(test, folio_test_locked(folio));
@@ -589,7 +592,6 @@ static void wait_filter_test_hand_off(struct kunit *test)
 	}
 	folio_unlock(folio);
 	KUNIT_EXPECT_FALSE(test, folio_test_locked(folio));
-	sysctl_page_lock_unfairness = unfairness;
 	folio_put(folio);
 }
 

@@ -11,7 +11,8 @@
  * the partner, once. Nobody else opens it, so that a wake-up that gets lost
  * stops the pair for ever. Some waits can be interrupted or time out; a signal
  * is sent now and then before a gate is opened, and whoever comes out early
- * waits again.
+ * waits again. A timeout, in one wait of eight for a bit or a variable, would hide
+ * a loss.
  *
  * Besides, some threads contend for a bit and for a folio as locks, and entries
  * without a key hang in the queues of the first gates; they must be called
@@ -85,7 +86,8 @@ static DEFINE_MUTEX(stress_mutex);
 struct bystander {
 	struct wait_queue_entry	entry;
 	struct wait_queue_head	*queue;
-	atomic_long_t		calls;
+	void			*word;		/* of the gate */
+	atomic_long_t		calls;		/* when the gate was opened */
 };
 
 static struct bystander bystanders[2];
@@ -94,7 +96,11 @@ static atomic_long_t opened[2];
 static int bystander_function(struct wait_queue_entry *entry, unsigned int mode,
 			      int flags, void *key)
 {
-	atomic_long_inc(&container_of(entry, struct bystander, entry)->calls);
+	struct bystander *bystander = container_of(entry, struct bystander, entry);
+	struct wait_bit_key *opened_key = key;
+
+	if (opened_key->flags == bystander->word)
+		atomic_long_inc(&bystander->calls);
 	return 0;
 }
 
@@ -293,7 +299,7 @@ static void locker_work(struct worker *worker)
 	}
 }
 
-static int worker_thread(void *data)
+static int stress_worker(void *data)
 {
 	struct worker *worker = data;
 
@@ -381,7 +387,7 @@ static int create_threads(void)
 	for (i = 0; i < THREADS; i++) {
 		struct task_struct *task;
 
-		task = kthread_create(worker_thread, &workers[i], "wait_stress/%u",
+		task = kthread_create(stress_worker, &workers[i], "wait_stress/%u",
 				      i);
 		if (IS_ERR(task)) {
 			/* They never ran, so they end here. */
@@ -407,9 +413,13 @@ static void bystanders_add(void)
 		struct gate *gate = &workers[2 * i].gate;
 
 		WARN_ON_ONCE(gate->kind == FOLIO);
-		bystander->queue = gate->kind == BIT ?
-			bit_waitqueue(&gate->word, 0) :
-			__var_waitqueue(&gate->variable);
+		if (gate->kind == BIT) {
+			bystander->word = &gate->word;
+			bystander->queue = bit_waitqueue(&gate->word, 0);
+		} else {
+			bystander->word = &gate->variable;
+			bystander->queue = __var_waitqueue(&gate->variable);
+		}
 		atomic_long_set(&bystander->calls, 0);
 		atomic_long_set(&opened[i], 0);
 		init_waitqueue_func_entry(&bystander->entry, bystander_function);
@@ -427,8 +437,8 @@ static unsigned long bystanders_remove(void)
 
 		remove_wait_queue(bystanders[i].queue, &bystanders[i].entry);
 		calls = atomic_long_read(&bystanders[i].calls);
-		if (calls < wakes)
-			missed += wakes - calls;
+		/* It hangs there, so that no opening finds the queue empty. */
+		missed += abs(wakes - calls);
 	}
 	return missed;
 }
@@ -480,10 +490,14 @@ static void report_stuck(void)
 	static const char * const names[] = { "bit", "variable", "folio" };
 	unsigned int i;
 
-	for (i = 0; i < 2 * PAIRS; i++) {
+	for (i = 0; i < THREADS; i++) {
 		struct worker *worker = &workers[i];
 
-		if (READ_ONCE(worker->tally.waits) < worker->quota)
+		if (READ_ONCE(worker->tally.waits) >= worker->quota)
+			continue;
+		if (!worker->partner)
+			pr_err("thread %u wants a lock\n", i);
+		else
 			pr_err("thread %u waits for a %s that is %s\n", i,
 			       names[worker->gate.kind],
 			       gate_is_open(&worker->gate) ? "open" : "shut");

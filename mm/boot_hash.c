@@ -368,7 +368,7 @@ choose_buckets(struct boot_hash *hash, const struct boot_hash_machine *machine)
 
 /**
  * boot_hash_alloc - size, allocate and register a table
- * @hash: the table; its members up to @hash->lookups are set
+ * @hash: the table; its members up to @hash->wakes are set
  * @flags: HASH_EARLY and HASH_ZERO, as alloc_large_system_hash() takes them
  *
  * The size is what the command line names, else follows the machine. When

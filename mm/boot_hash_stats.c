@@ -13,8 +13,8 @@
  * code never takes boot_hash_rwsem but in boot_hash_alloc(), so a reader of the
  * file keeps up nobody for longer than one chain.
  *
- * Look-ups and wake-ups are counted per CPU, behind a static key, and only while somebody
- * asked for it. The counters are never written by another CPU: a reset
+ * Look-ups and wake-ups are counted per CPU, behind a static key, and only while
+ * somebody asked for it. The counters are never written by another CPU: a reset
  * remembers what they were, and that is subtracted.
  */
 

@@ -52,10 +52,10 @@ echo on > /proc/hashstats
 echo {waits} > /sys/kernel/debug/wait_filter_stress
 cat /proc/hashstats
 """
-# Where all keys share two queues a wake-up passes some thirty others.
+# Where all keys share two queues a wake-up passes many others.
 TWO_QUEUES = "hash_entries=folio_wait:2,bit_wait:2"
 # A race is ours when one of these takes part; the base has some of its own.
-OURS = re.compile(r"wake_matching|filtered|boot_hash|_stress|folio_wake_bit|"
+OURS = re.compile(r"wake_matching|filtered|boot_hash|stress_|gate_|folio_wake_bit|"
                   r"wake_page_function|wake_bit_function|var_wake_function")
 
 

@@ -79,7 +79,10 @@ def test_only_wait_tables_count_wakes(loaded):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_no_function_is_called_for_another_key(loaded, name):
-    """All that was called either matched or has no key: two entries do."""
+    """All that was called either matched or has no key: two entries do.
+
+    The counts are the walk's own; lib/wait_filter_kunit.c looks from outside.
+    """
     files, _, _ = loaded
     table = files["load"][name]
     assert table["wakes"] > 1000
