@@ -40,20 +40,30 @@
 #include <linux/boot_hash.h>
 #include <linux/cpumask.h>
 #include <linux/ctype.h>
+#include <linux/export.h>
 #include <linux/init.h>
 #include <linux/kstrtox.h>
 #include <linux/math.h>
 #include <linux/mm.h>
 #include <linux/rwsem.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "boot_hash_policy.h"
 #include "internal.h"
 
-/* Entries are added at boot and stay; held for reading by a walk. */
+/* Held for reading by a walk, so that no table goes meanwhile. */
 DECLARE_RWSEM(boot_hash_rwsem);
+/* In the order of their serial numbers. */
 LIST_HEAD(boot_hash_tables);
+static unsigned long last_serial;
+
+/* What sizes follow, also those of tables that come later. */
+static struct boot_hash_machine machine __ro_after_init;
+
+/* Made later than at boot, and by modules: hash_entries= may name them. */
+static const char * const later_tables[] __initconst = { "mbcache" };
 
 const char *boot_hash_origin_name(enum boot_hash_origin origin)
 {
@@ -224,7 +234,8 @@ int boot_hash_parse(const char *value, size_t len, unsigned long long *buckets)
 
 /*
  * What the command line asks for. It is read before the tables are made and
- * is kept as text, so that a warning can say what was used instead.
+ * is kept as text, which stays after boot, so that a warning can say what was
+ * used instead. @said is guarded by boot_hash_rwsem.
  */
 struct boot_hash_request {
 	const char	*param;		/* the parameter, for warnings */
@@ -233,12 +244,13 @@ struct boot_hash_request {
 	const char	*value;
 	unsigned int	value_len;
 	bool		claimed;	/* there is such a table */
+	bool		said;		/* that it was not taken as it is */
 };
 
 #define BOOT_HASH_REQUESTS	64
 
-static struct boot_hash_request requests[BOOT_HASH_REQUESTS] __initdata;
-static unsigned int nr_requests __initdata;
+static struct boot_hash_request requests[BOOT_HASH_REQUESTS];
+static unsigned int nr_requests __ro_after_init;
 
 static void __init add_request(const struct boot_hash_request *request)
 {
@@ -255,7 +267,7 @@ static void __init add_request(const struct boot_hash_request *request)
  * boot_hash_setup - take a parameter that names the size of one table
  * @hash: the table
  * @param: the parameter, without the equals sign
- * @value: what stands behind it; kept until boot is over
+ * @value: what stands behind it; kept
  *
  * For parameters from before hash_entries=, with the same meaning. The last
  * one on the command line decides.
@@ -309,17 +321,16 @@ static int __init hash_entries_setup(char *str)
 __setup("hash_entries=", hash_entries_setup);
 
 /* Does @request name @hash? */
-static bool __init is_for(const struct boot_hash_request *request,
-			  const struct boot_hash *hash)
+static bool is_for(const struct boot_hash_request *request,
+		   const struct boot_hash *hash)
 {
 	return strlen(hash->name) == request->name_len &&
 	       !strncmp(hash->name, request->name, request->name_len);
 }
 
 /* Is @request taken as it is? If not, say what was used instead. */
-static void __init check_request(const struct boot_hash_request *request,
-				 const struct boot_hash *hash,
-				 const struct boot_hash_machine *machine)
+static void check_request(struct boot_hash_request *request,
+			  const struct boot_hash *hash)
 {
 	enum boot_hash_origin origin;
 	unsigned long long wanted;
@@ -330,7 +341,7 @@ static void __init check_request(const struct boot_hash_request *request,
 	} else if (!wanted) {
 		why = "is no size (2 or more)";
 	} else {
-		boot_hash_limit(hash, machine, wanted, &origin);
+		boot_hash_limit(hash, &machine, wanted, &origin);
 		if (origin == BOOT_HASH_CMDLINE)
 			return;
 		if (origin == BOOT_HASH_MINIMUM)
@@ -338,18 +349,18 @@ static void __init check_request(const struct boot_hash_request *request,
 		else
 			why = "is more than 1/16 of memory holds";
 	}
+	request->said = true;
 	pr_warn("%s: %s buckets: '%.*s' %s, used: %lu (%s)\n", request->param,
 		hash->name, (int)request->value_len, request->value, why,
 		hash->nr_buckets, boot_hash_origin_name(hash->origin));
 }
 
-static unsigned long __init
-choose_buckets(struct boot_hash *hash, const struct boot_hash_machine *machine)
+static unsigned long choose_buckets(struct boot_hash *hash)
 {
 	unsigned long buckets;
 	unsigned int i;
 
-	buckets = boot_hash_buckets(hash, machine, &hash->origin);
+	buckets = boot_hash_buckets(hash, &machine, &hash->origin);
 	for (i = 0; i < nr_requests; i++) {
 		struct boot_hash_request *request = &requests[i];
 		unsigned long long wanted;
@@ -360,10 +371,30 @@ choose_buckets(struct boot_hash *hash, const struct boot_hash_machine *machine)
 		if (boot_hash_parse(request->value, request->value_len,
 				    &wanted) || !wanted)
 			continue;
-		buckets = boot_hash_limit(hash, machine, wanted,
+		buckets = boot_hash_limit(hash, &machine, wanted,
 					  &hash->origin);
 	}
 	return buckets;
+}
+
+/* @hash has its table: say what is not as it was asked for, and enter it. */
+static void enter(struct boot_hash *hash, unsigned long wanted)
+{
+	unsigned int i;
+
+	if (hash->nr_buckets < wanted) {
+		hash->origin = BOOT_HASH_MAXIMUM;
+		pr_warn("%s: no memory in one piece for %lu buckets, used: %lu\n",
+			hash->name, wanted, hash->nr_buckets);
+	}
+	down_write(&boot_hash_rwsem);
+	for (i = 0; i < nr_requests; i++) {
+		if (is_for(&requests[i], hash) && !requests[i].said)
+			check_request(&requests[i], hash);
+	}
+	hash->serial = ++last_serial;
+	list_add_tail(&hash->node, &boot_hash_tables);
+	up_write(&boot_hash_rwsem);
 }
 
 /**
@@ -381,32 +412,84 @@ choose_buckets(struct boot_hash *hash, const struct boot_hash_machine *machine)
  */
 void *__init boot_hash_alloc(struct boot_hash *hash, int flags)
 {
-	struct boot_hash_machine machine = {
-		.kernel_pages	= nr_kernel_pages,
-		.all_pages	= nr_all_pages,
-		.cpus		= num_possible_cpus(),
-	};
-	unsigned long buckets = choose_buckets(hash, &machine);
-	unsigned int i;
+	unsigned long buckets;
 
+	machine.kernel_pages = nr_kernel_pages;
+	machine.all_pages = nr_all_pages;
+	machine.cpus = num_possible_cpus();
+	buckets = choose_buckets(hash);
 	/* A high limit would switch off the scaling, but that is done here. */
 	hash->table = alloc_large_system_hash(hash->title, hash->bucket_size,
 					      buckets, 0, flags, &hash->bits,
 					      NULL, 0, buckets);
 	hash->nr_buckets = 1UL << hash->bits;
-	if (hash->nr_buckets < buckets) {
-		hash->origin = BOOT_HASH_MAXIMUM;
-		pr_warn("%s: no memory in one piece for %lu buckets, used: %lu\n",
-			hash->name, buckets, hash->nr_buckets);
-	}
-	for (i = 0; i < nr_requests; i++) {
-		if (is_for(&requests[i], hash))
-			check_request(&requests[i], hash, &machine);
-	}
-	down_write(&boot_hash_rwsem);
-	list_add_tail(&hash->node, &boot_hash_tables);
-	up_write(&boot_hash_rwsem);
+	enter(hash, buckets);
 	return hash->table;
+}
+
+/**
+ * boot_hash_create - size, allocate and register a table after boot
+ * @hash: the table; its members up to @hash->wakes are set, the others 0
+ *
+ * For modules, and for caches that come and go. All that have one name are
+ * sized alike, by the memory that there was at boot or by the command line.
+ * When there is not so much memory the table becomes smaller.
+ *
+ * Context: process context, may sleep; allocates with GFP_KERNEL and takes
+ * boot_hash_rwsem. @hash->chain_length may be called before this returns.
+ * Return: the buckets, zeroed; NULL when there is no memory for the fewest.
+ */
+void *boot_hash_create(struct boot_hash *hash)
+{
+	unsigned long wanted = choose_buckets(hash), buckets = wanted;
+
+	for (;;) {
+		gfp_t mask = GFP_KERNEL;
+
+		if (buckets > max(hash->min, BOOT_HASH_FEWEST))
+			mask |= __GFP_NOWARN;
+		hash->table = kvcalloc(buckets, hash->bucket_size, mask);
+		if (hash->table)
+			break;
+		if (!(mask & __GFP_NOWARN))
+			return NULL;
+		buckets >>= 1;
+	}
+	hash->nr_buckets = buckets;
+	hash->bits = ilog2(buckets);
+	enter(hash, wanted);
+	return hash->table;
+}
+EXPORT_SYMBOL_GPL(boot_hash_create);
+
+/**
+ * boot_hash_destroy - take a table out of the register and free its buckets
+ * @hash: a table that boot_hash_create() made, without objects
+ *
+ * Context: process context, may sleep; takes boot_hash_rwsem, so it waits for
+ * those who walk a table just now. When it returns nobody calls
+ * @hash->chain_length any more.
+ */
+void boot_hash_destroy(struct boot_hash *hash)
+{
+	down_write(&boot_hash_rwsem);
+	list_del(&hash->node);
+	up_write(&boot_hash_rwsem);
+	kvfree(hash->table);
+}
+EXPORT_SYMBOL_GPL(boot_hash_destroy);
+
+/* Does @request name a table that may come yet? */
+static bool __init is_for_later(const struct boot_hash_request *request)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(later_tables); i++) {
+		if (strlen(later_tables[i]) == request->name_len &&
+		    !strncmp(later_tables[i], request->name, request->name_len))
+			return true;
+	}
+	return false;
 }
 
 /* All tables of the kernel are there: what is left over names none. */
@@ -426,7 +509,7 @@ static int __init boot_hash_unclaimed(void)
 	for (i = 0; i < nr_requests; i++) {
 		const struct boot_hash_request *request = &requests[i];
 
-		if (!request->claimed)
+		if (!request->claimed && !is_for_later(request))
 			pr_warn("%s=%.*s:%.*s: no such table, ignored; there are:%s\n",
 				request->param,
 				(int)request->name_len, request->name,

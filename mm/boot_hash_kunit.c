@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit test for mm/boot_hash.c: the sizes that tables get, and the numbers
- * that the command line may name.
+ * KUnit test for mm/boot_hash.c: the sizes that tables get, the numbers that
+ * the command line may name, and tables that come and go.
  */
 
 #include <kunit/test.h>
@@ -372,6 +372,56 @@ static void boot_hash_test_number_length(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, boot_hash_parse("4", 0, &buckets), -EINVAL);
 }
 
+static bool is_entered(const struct boot_hash *wanted)
+{
+	const struct boot_hash *hash;
+	bool found = false;
+
+	down_read(&boot_hash_rwsem);
+	list_for_each_entry(hash, &boot_hash_tables, node)
+		found |= hash == wanted;
+	up_read(&boot_hash_rwsem);
+	return found;
+}
+
+/* Two tables of one name, as two mounted file systems have them. */
+static void boot_hash_test_create(struct kunit *test)
+{
+	struct boot_hash first = {
+		.name		= "kunit",
+		.instance	= "first",
+		.bucket_size	= sizeof(long),
+		.mem_per_bucket	= SZ_64K,
+		.min		= 1024,
+		.max		= 4096,
+	};
+	struct boot_hash second = first;
+
+	second.instance = "second";
+	KUNIT_ASSERT_NOT_NULL(test, boot_hash_create(&first));
+	if (!boot_hash_create(&second)) {
+		boot_hash_destroy(&first);
+		KUNIT_FAIL(test, "no memory for a second table");
+		return;
+	}
+	KUNIT_EXPECT_TRUE(test, is_entered(&first));
+	KUNIT_EXPECT_TRUE(test, is_entered(&second));
+	KUNIT_EXPECT_GT(test, second.serial, first.serial);
+	KUNIT_EXPECT_PTR_NE(test, first.table, second.table);
+	KUNIT_EXPECT_GE(test, first.nr_buckets, 1024);
+	KUNIT_EXPECT_LE(test, first.nr_buckets, 4096);
+	KUNIT_EXPECT_EQ(test, first.nr_buckets, 1UL << first.bits);
+	KUNIT_EXPECT_EQ(test, first.nr_buckets, second.nr_buckets);
+	KUNIT_EXPECT_NULL(test, memchr_inv(first.table, 0, first.nr_buckets *
+							   first.bucket_size));
+
+	boot_hash_destroy(&first);
+	KUNIT_EXPECT_FALSE(test, is_entered(&first));
+	KUNIT_EXPECT_TRUE(test, is_entered(&second));
+	boot_hash_destroy(&second);
+	KUNIT_EXPECT_FALSE(test, is_entered(&second));
+}
+
 static struct kunit_case boot_hash_cases[] = {
 	KUNIT_CASE_PARAM(boot_hash_test_size, size_gen_params),
 	KUNIT_CASE(boot_hash_test_bounds),
@@ -382,6 +432,7 @@ static struct kunit_case boot_hash_cases[] = {
 	KUNIT_CASE_PARAM(boot_hash_test_limit, limit_gen_params),
 	KUNIT_CASE_PARAM(boot_hash_test_number, number_gen_params),
 	KUNIT_CASE(boot_hash_test_number_length),
+	KUNIT_CASE(boot_hash_test_create),
 	{}
 };
 

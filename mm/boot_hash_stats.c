@@ -10,8 +10,8 @@
  * and those behind it in its chain may be missed.
  *
  * Lock order: boot_hash_rwsem, then RCU or the lock of a bucket. A table's own
- * code never takes boot_hash_rwsem but in boot_hash_alloc(), so a reader of the
- * file keeps up nobody for longer than one chain.
+ * code takes boot_hash_rwsem only where a table is made or goes, so a reader of
+ * the file keeps up nobody else for longer than one chain.
  *
  * Look-ups and wake-ups are counted per CPU, behind a static key, and only while
  * somebody asked for it. The counters are never written by another CPU: a reset
@@ -22,6 +22,7 @@
 
 #include <linux/boot_hash_stats.h>
 #include <linux/cpumask.h>
+#include <linux/export.h>
 #include <linux/init.h>
 #include <linux/ktime.h>
 #include <linux/rwsem.h>
@@ -31,6 +32,7 @@
 #include <linux/wait.h>
 
 DEFINE_STATIC_KEY_FALSE(boot_hash_counting);
+EXPORT_SYMBOL_GPL(boot_hash_counting);
 
 /* Buckets and objects between two chances to reschedule: some 10 us. */
 #define WALK_BATCH	1024
@@ -56,6 +58,7 @@ void boot_hash_count_lookup(struct boot_hash *hash, bool hit,
 		this_cpu_add(hash->lookups->miss_nodes, nodes);
 	}
 }
+EXPORT_SYMBOL_GPL(boot_hash_count_lookup);
 
 /**
  * boot_hash_count_wake - count one wake-up

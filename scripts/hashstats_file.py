@@ -33,7 +33,7 @@ class Table(dict):
 
 
 class File(dict):
-    """Name -> Table; .header has the lines above the first table."""
+    """Name, or "name instance" -> Table; .header has what stands above."""
 
     def __init__(self):
         super().__init__()
@@ -52,9 +52,11 @@ def parse(text):
         result.header.update([labelled(line)])
     for paragraph in paragraphs:
         table = parse_table(paragraph.split("\n"))
-        if table["name"] in result:
-            raise BadFile(f"table {table['name']} is there twice")
-        result[table["name"]] = table
+        name = " ".join(table[label] for label in ("name", "instance")
+                        if label in table)
+        if name in result:
+            raise BadFile(f"table {name} is there twice")
+        result[name] = table
     return result
 
 

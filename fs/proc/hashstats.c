@@ -22,29 +22,46 @@
 
 /**
  * struct hashstats_reader - one open file
- * @walked: table that @stats is of
+ * @walked: serial number of the table that @stats is of, or 0
  * @stats: result of the walk
  *
  * seq_file shows a table again when its text did not fit into what was left
  * of the buffer; the table is not walked again for that.
  */
 struct hashstats_reader {
-	const struct boot_hash	*walked;
+	unsigned long		walked;
 	struct boot_hash_stats	stats;
 };
+
+/*
+ * Tables come and go between two reads. The position is the serial number of
+ * the next one to show, so none is shown twice, or missed for that.
+ */
+static struct boot_hash *first_from(unsigned long serial)
+{
+	struct boot_hash *hash;
+
+	list_for_each_entry(hash, &boot_hash_tables, node) {
+		if (hash->serial >= serial)
+			return hash;
+	}
+	return NULL;
+}
 
 static void *hashstats_start(struct seq_file *m, loff_t *pos)
 {
 	down_read(&boot_hash_rwsem);
-	return seq_list_start_head(&boot_hash_tables, *pos);
+	return *pos ? first_from(*pos) : SEQ_START_TOKEN;
 }
 
 static void *hashstats_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	struct hashstats_reader *reader = m->private;
+	const struct boot_hash *hash = v;
 
-	reader->walked = NULL;
-	return seq_list_next(v, &boot_hash_tables, pos);
+	reader->walked = 0;
+	*pos = v == SEQ_START_TOKEN ? 1 : hash->serial + 1;
+	return first_from(*pos);
 }
 
 static void hashstats_stop(struct seq_file *m, void *v)
@@ -131,14 +148,16 @@ static int show_table(struct seq_file *m, struct boot_hash *hash)
 	struct hashstats_reader *reader = m->private;
 	const struct boot_hash_stats *stats = &reader->stats;
 
-	if (reader->walked != hash) {
+	if (reader->walked != hash->serial) {
 		int err = boot_hash_walk(hash, &reader->stats);
 
 		if (err)
 			return err;
-		reader->walked = hash;
+		reader->walked = hash->serial;
 	}
 	seq_printf(m, "\nname: %s\n", hash->name);
+	if (hash->instance)
+		seq_printf(m, "instance: %s\n", hash->instance);
 	seq_printf(m, "buckets: %lu\n", hash->nr_buckets);
 	seq_printf(m, "bytes: %llu\n", (u64)hash->nr_buckets * hash->bucket_size);
 	seq_printf(m, "sized-by: %s\n", boot_hash_origin_name(hash->origin));
@@ -157,13 +176,13 @@ static int show_table(struct seq_file *m, struct boot_hash *hash)
 
 static int hashstats_show(struct seq_file *m, void *v)
 {
-	if (v == &boot_hash_tables) {
+	if (v == SEQ_START_TOKEN) {
 		seq_puts(m, "version: 1\n");
 		seq_printf(m, "counting: %s\n",
 			   boot_hash_counting_is_on() ? "on" : "off");
 		return 0;
 	}
-	return show_table(m, list_entry(v, struct boot_hash, node));
+	return show_table(m, v);
 }
 
 static const struct seq_operations hashstats_ops = {

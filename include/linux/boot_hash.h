@@ -8,7 +8,9 @@
  * A cache describes its table in a struct boot_hash and calls
  * boot_hash_alloc() once. mm/boot_hash.c decides the number of buckets, from
  * memory, from the number of CPUs or from the command line, allocates the
- * table and enters it in the register that /proc/hashstats shows.
+ * table and enters it in the register that /proc/hashstats shows. Tables that
+ * come and go later, such as those of a mounted file system, are made by
+ * boot_hash_create() and end with boot_hash_destroy().
  */
 
 #include <linux/build_bug.h>
@@ -18,6 +20,7 @@
 #include <linux/log2.h>
 #include <linux/memblock.h>
 #include <linux/percpu.h>
+#include <linux/slab.h>
 
 /* What decided the number of buckets of a table. */
 enum boot_hash_origin {
@@ -54,7 +57,8 @@ struct boot_hash_wakes {
 /**
  * struct boot_hash - a hash table that gets its size at boot
  * @name: name in /proc/hashstats and for hash_entries=
- * @title: name in the boot log
+ * @instance: which of several tables of this name; NULL if there is one
+ * @title: name in the boot log, for boot_hash_alloc()
  * @bucket_size: bytes of one bucket
  * @mem_per_bucket: bytes of memory for each bucket, a power of two;
  *	0 when the size does not follow memory
@@ -72,12 +76,15 @@ struct boot_hash_wakes {
  * @origin: what decided @nr_buckets
  * @cleared: sum of @lookups when they were last reset
  * @wakes_cleared: sum of @wakes when they were last reset
+ * @serial: never that of another table
  * @node: entry in the register
  *
- * The owner sets the members up to @wakes, boot_hash_alloc() the others.
+ * The owner sets the members up to @wakes, boot_hash_alloc() or
+ * boot_hash_create() the others.
  */
 struct boot_hash {
 	const char			*name;
+	const char			*instance;
 	const char			*title;
 	size_t				bucket_size;
 	unsigned long			mem_per_bucket;
@@ -95,6 +102,7 @@ struct boot_hash {
 	enum boot_hash_origin		origin;
 	struct boot_hash_lookups	cleared;
 	struct boot_hash_wakes		wakes_cleared;
+	unsigned long			serial;
 	struct list_head		node;
 };
 
@@ -102,6 +110,8 @@ struct boot_hash {
 
 void *boot_hash_alloc(struct boot_hash *hash, int flags);
 int boot_hash_setup(struct boot_hash *hash, const char *param, char *value);
+void *boot_hash_create(struct boot_hash *hash);
+void boot_hash_destroy(struct boot_hash *hash);
 
 extern struct list_head boot_hash_tables;
 extern struct rw_semaphore boot_hash_rwsem;
@@ -121,9 +131,12 @@ const char *boot_hash_origin_name(enum boot_hash_origin origin);
 
 #define boot_hash_table(table)	runtime_const_ptr(table)
 
-/* The bucket of @key, by a function such as hash_ptr(key, bits). */
-#define boot_hash_index(table, function, key)				\
-	runtime_const_shift_right_32(function(key, 32), table##_shift)
+/*
+ * The bucket of a key, by a function such as hash_ptr(key, bits) or
+ * hash_pair(word, word, bits).
+ */
+#define boot_hash_index(table, function, ...)				\
+	runtime_const_shift_right_32(function(__VA_ARGS__, 32), table##_shift)
 
 #define boot_hash_init(table, desc, flags)				\
 do {									\
@@ -163,14 +176,27 @@ static inline int __init boot_hash_setup(struct boot_hash *hash,
 	return 1;
 }
 
+static inline void *boot_hash_create(struct boot_hash *hash)
+{
+	hash->bits = ilog2(hash->min);
+	hash->nr_buckets = 1UL << hash->bits;
+	hash->table = kvcalloc(hash->nr_buckets, hash->bucket_size, GFP_KERNEL);
+	return hash->table;
+}
+
+static inline void boot_hash_destroy(struct boot_hash *hash)
+{
+	kvfree(hash->table);
+}
+
 #define DEFINE_BOOT_HASH_TABLE(type, table, fixed_bits, ...)		\
 	enum { table##_bits = (fixed_bits) };				\
 	static type table[1 << (fixed_bits)] __VA_ARGS__
 
 #define boot_hash_table(table)	(table)
 
-#define boot_hash_index(table, function, key)				\
-	function(key, table##_bits)
+#define boot_hash_index(table, function, ...)				\
+	function(__VA_ARGS__, table##_bits)
 
 #define boot_hash_init(table, desc, flags)				\
 	((void)(flags), (desc)->nr_buckets = ARRAY_SIZE(table))
