@@ -20,11 +20,15 @@ from common import run
 
 GUEST, OURS = build.GUEST
 # Where the patches touch what runs after boot.
-HOT = ("fs/dcache.o", "fs/inode.o", "fs/namei.o", "fs/namespace.o",
-       "kernel/futex/core.o", "kernel/sched/build_utility.o", "mm/filemap.o")
+HOT = ("fs/dcache.o", "fs/inode.o", "fs/mbcache.o", "fs/namei.o",
+       "fs/namespace.o", "kernel/futex/core.o",
+       "kernel/sched/build_utility.o", "mm/filemap.o")
 # A member of struct wait_bit_key has another offset: as many instructions.
 MOVED = {"__wake_up_bit", "init_wait_var_entry", "var_wake_function",
          "wake_bit_function", "wake_up_bit", "wake_up_var"}
+# One lock is released before the next is taken: the same calls in an order of
+# their own, and so many instructions more that are not run.
+REORDERED = {"iget_locked": 0, "inode_insert5": 2}
 # Tests of rules that hold without our options too.
 RULES = "CONFIG_WAIT_FILTER_KUNIT_TEST=y\nCONFIG_WAIT_FILTER_STRESS=y\n"
 PATCHES = series.patches()
@@ -75,11 +79,11 @@ def test_options_are_off(off):
 @pytest.mark.parametrize("name", HOT)
 def test_code_is_that_of_the_base_when_off(name, off, base_objects):
     differ = set(objcode.differences(off.obj / name, base_objects / name))
-    assert differ <= MOVED
+    assert differ <= MOVED | REORDERED.keys()
     ours = objcode.functions(off.obj / name)
     theirs = objcode.functions(base_objects / name)
     assert {one: len(ours[one]) for one in differ} == \
-        {one: len(theirs[one]) for one in differ}
+        {one: len(theirs[one]) + REORDERED.get(one, 0) for one in differ}
 
 
 def test_code_differs_when_on(kernel, base_objects):
