@@ -62,10 +62,10 @@ def lengths(table, buckets):
 
 def main():
     at = symbols({"dentry_hashtable", "d_hash_shift", "inode_hashtable",
-                  "i_hash_mask"})
-    # The upper bits of a 32-bit hash choose the bucket of a dentry.
+                  "inode_hashtable_shift"})
+    # The upper bits of a 32-bit hash choose the bucket.
     dentries = 1 << (32 - number(at["d_hash_shift"], 4))
-    inodes = number(at["i_hash_mask"], 4) + 1
+    inodes = 1 << (32 - number(at["inode_hashtable_shift"], 4))
     result = {
         "dentry": lengths(number(at["dentry_hashtable"], POINTER), dentries),
         "inode": lengths(number(at["inode_hashtable"], POINTER), inodes),
