@@ -20,6 +20,8 @@ JUSTIFIED = {
     "mm: size hash tables at boot by one policy":
         ["MACRO_ARG_PRECEDENCE", "MACRO_ARG_REUSE", "SPACING",
          "COMPLEX_MACRO", "MULTISTATEMENT_MACRO_USE_DO_WHILE"],
+    "proc: show boot-sized hash tables in /proc/hashstats":
+        ["EXPORT_SYMBOL"],
     "sched/wait: call the wake functions of bit waiters that match":
         ["MACRO_ARG_REUSE"],
 }
