@@ -373,6 +373,8 @@ static void phase(int number)
 
 	if (number == STAT)
 		evict();
+	/* Inodes are freed after a grace period: not in the next phase. */
+	usleep(200000);
 	for (proc = 0; proc < opt.procs; proc++)
 		start(proc, number);
 	pthread_barrier_wait(&shared->line);	/* prepared */
