@@ -5,7 +5,9 @@ import sys
 
 import bench_hashstats
 import bench_herd
+import bench_inode
 import bench_wake
+import bench_xattr
 import guest
 from benchresult import Result
 from common import ROOT, dispatch, flag
@@ -34,4 +36,6 @@ def verb(name, measure):
 if __name__ == "__main__":
     dispatch({"hashstats": verb("hashstats", bench_hashstats.measure),
               "herd": verb("herd", bench_herd.measure),
-              "wake": verb("wake", bench_wake.measure)})
+              "inode": verb("inode", bench_inode.measure),
+              "wake": verb("wake", bench_wake.measure),
+              "xattr": verb("xattr", bench_xattr.measure)})

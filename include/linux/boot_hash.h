@@ -136,7 +136,8 @@ const char *boot_hash_origin_name(enum boot_hash_origin origin);
  * hash_pair(word, word, bits).
  */
 #define boot_hash_index(table, function, ...)				\
-	runtime_const_shift_right_32(function(__VA_ARGS__, 32), table##_shift)
+	runtime_const_shift_right_32((unsigned long)function(__VA_ARGS__, 32), \
+				     table##_shift)
 
 #define boot_hash_init(table, desc, flags)				\
 do {									\

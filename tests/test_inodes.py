@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The inode table under what races in it: tools/testing/boothash/inode_stress.c.
+
+The program checks by itself what must hold; a guest whose kernel complains
+fails, and e2fsck looks at what was written.
+"""
+
+import re
+import subprocess
+
+import pytest
+
+import build
+import guest
+import hashstats_file
+import initramfs
+import marked
+import series
+
+# Four file systems to work on, three to mount and unmount meanwhile, and the
+# file that walks the tables.
+SCRIPT = """
+mkdir /ext4 /ext2 /tmpfs /overlay /mount-1 /mount-2 /mount-3
+dd if=/dev/zero of=/tmp/loop bs=1M count=32 2> /dev/null
+loop=$(losetup -f)
+losetup $loop /tmp/loop
+mkfs.ext4 -q /dev/ram0 128M
+mkfs.ext2 -q /dev/ram1 128M
+mkfs.ext4 -q /dev/vda
+mkfs.ext2 -q $loop
+mount /dev/ram0 /ext4
+mount -t ext2 /dev/ram1 /ext2
+mount -t tmpfs tmpfs /tmpfs
+mkdir /ext4/upper /ext4/lower /ext4/work
+mount -t overlay -o lowerdir=/ext4/lower,upperdir=/ext4/upper,workdir=/ext4/work \
+    overlay /overlay
+# At its end this loop has read the whole file at least once.
+(until [ -e /tmp/end ]; do cat /proc/hashstats > /tmp/stats; sleep 0.2; done) &
+reader=$!
+echo on > /proc/hashstats
+inode_stress /ext4 /ext2 /tmpfs /overlay -t {seconds} -p {processes} \
+    -m /dev/vda:ext4:/mount-1 -m $loop:ext2:/mount-2 -m none:tmpfs:/mount-3
+touch /tmp/end
+wait $reader
+echo "=== stats"
+cat /tmp/stats
+umount /overlay /ext4 /ext2
+for disk in /dev/ram0 /dev/ram1 /dev/vda $loop; do
+    e2fsck -fn $disk > /tmp/fsck 2>&1 || {{ cat /tmp/fsck; exit 1; }}
+done
+"""
+PROGRAMS = ("mkfs.ext4", "mkfs.ext2", "e2fsck")
+MACHINE = {"mem": "2G", "cpus": 4, "disk": "64M", "programs": PROGRAMS}
+LINE = re.compile(r"^inode_stress: (\d+) operations, (\d+) evictions, (\d+) remounts, "
+                  r"(\d+) mounts, (\d+) foreign handles, (\d+) stale, "
+                  r"(\d+) unlinked and open: passed$", re.MULTILINE)
+# All inodes in two buckets, so that all chains are long and contended.
+TWO_BUCKETS = "hash_entries=inode:2"
+# Who takes the locks of the table or walks it.
+OURS = re.compile(r"boot_hash|inode_hash|inode_bucket|group_lock|bucket_lock|"
+                  r"inode_counted|__insert_inode_hash|__remove_inode_hash")
+
+
+def stress(kernel, seconds, processes=12, **options):
+    result = guest.run(kernel, SCRIPT.format(seconds=seconds, processes=processes),
+                       **MACHINE | options)
+    counts = [int(number) for number in LINE.search(result.output).groups()]
+    print(result.output.splitlines()[0])
+    # Each kind of race was tried; that an inode is unlinked and open is rare.
+    assert min(counts[:-1]) > 0, counts
+    assert counts[0] > 100 * processes
+    inode = hashstats_file.parse(marked.named(result.output)["stats"])["inode"]
+    assert inode["lookups"] > 1000
+    assert inode["hits"] > 0
+    return result
+
+
+@pytest.mark.parametrize("append", ["", TWO_BUCKETS], ids=["default", "two-buckets"])
+def test_races(kernel, append):
+    stress(kernel, 20 if not append else 10, append=append, timeout=90)
+
+
+@pytest.mark.parametrize("damage, said", [
+    ("rm $one", "stat|open|read|link|unlink|rename|open by handle|links of"),
+    ("echo other > $one", "size of|content of"),
+    ("ln -f $one /tmp/more", "links of"),
+    ("cp $one /tmp/new; mv /tmp/new $one",
+     "inode number of|open by handle|links of")])
+def test_damage_is_seen(kernel, damage, said):
+    """What somebody else does to the files must make the program fail."""
+    result = guest.run(kernel, f"""
+        inode_stress /tmp -t 60 -p 2 &
+        load=$!
+        sleep 1
+        while kill -0 $load 2> /dev/null; do
+            for one in /tmp/stress-0/*/file-*; do
+                ({damage}) 2> /dev/null || true
+            done
+        done
+        wait $load
+        """, cpus=2, check=False, timeout=90)
+    assert result.status == 1
+    # Where the program came first, the damage is a file too many.
+    assert re.search(rf"^inode_stress: process [01]: ({said}|there must be no|rmdir) "
+                     "(stress-0|an unlinked|a file of)", result.output, re.MULTILINE)
+    assert result.output.rstrip().endswith(": failed")
+
+
+def test_stuck_process_is_named(kernel):
+    result = guest.run(kernel, """
+        inode_stress /tmp -t 2 -p 1 -w 1 &
+        sleep 1
+        for process in $(pidof inode_stress); do
+            [ $process = $! ] || kill -STOP $process
+        done
+        wait $!
+        """, cpus=2, check=False, timeout=60)
+    assert result.status == 3
+    assert re.search(r"^inode_stress: process \d is stuck in: \S", result.output, re.M)
+
+
+@pytest.mark.parametrize("words, said", [
+    ([], "usage: inode_stress DIR"), (["a", "-t", "0"], "-t 0: accepted are 1 to"),
+    (["a", "-p", "many"], "-p many: accepted are"), (["a", "b", "-p", "1"], "usage"),
+    (["a", "-m", "disk:ext4"], "usage"), (["a", "-x"], "usage")])
+def test_bad_arguments(words, said):
+    done = subprocess.run([initramfs.tools() / "inode_stress", *words], text=True,
+                          capture_output=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("append, seconds", [("", 300), (TWO_BUCKETS, 120)],
+                         ids=["default", "two-buckets"])
+def test_lockdep_and_kasan_find_nothing(append, seconds):
+    kernel = build.build("debug", (*build.GUEST, build.CONFIGS / "debug.config"),
+                         series.compose(), targets=("vmlinux",))
+    result = stress(kernel, seconds, parallel=True, append=append, timeout=seconds + 120)
+    assert "KernelAddressSanitizer initialized" in result.console
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("append, seconds", [("", 300), (TWO_BUCKETS, 120)],
+                         ids=["default", "two-buckets"])
+def test_table_does_not_race(append, seconds):
+    kernel = build.build("kcsan", (*build.GUEST, build.CONFIGS / "kcsan.config"),
+                         series.compose(), targets=("vmlinux",))
+    result = stress(kernel, seconds, parallel=True, append=append,
+                    timeout=seconds + 120, complaints=True)
+    assert "kcsan: enabled" in result.console
+    races = [line for line in result.complaints if "KCSAN:" in line]
+    assert result.complaints == races
+    assert [line for line in races if OURS.search(line)] == []
