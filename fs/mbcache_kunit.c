@@ -342,10 +342,8 @@ static struct boot_hash_lookups counted(struct mb_cache *cache)
 
 	if (!stats)
 		return lookups;
-	down_read(&boot_hash_rwsem);
 	if (!boot_hash_walk(&cache->c_table, stats))
 		lookups = stats->lookups;
-	up_read(&boot_hash_rwsem);
 	kfree(stats);
 	return lookups;
 }
@@ -429,28 +427,35 @@ struct reader {
 };
 
 /* What a reader of /proc/hashstats does. */
-static int read_tables(void *data)
+static void read_table(struct boot_hash *hash, struct reader *reader)
 {
-	struct reader *reader = data;
-	struct boot_hash *hash;
 	unsigned long i;
 	void *bucket;
 
+	if (strcmp(hash->name, "mbcache"))
+		return;
+	if (hash->instance && !strcmp(hash->instance, "kunit short-lived"))
+		atomic_inc(&reader->seen);
+	for (i = 0; i < hash->nr_buckets; i++) {
+		bucket = hash->table + i * hash->bucket_size;
+		hash->chain_length(bucket, 100);
+		cond_resched();
+	}
+}
+
+static int read_tables(void *data)
+{
+	struct reader *reader = data;
+
 	while (!kthread_should_stop()) {
-		down_read(&boot_hash_rwsem);
-		list_for_each_entry(hash, &boot_hash_tables, node) {
-			if (strcmp(hash->name, "mbcache"))
-				continue;
-			if (hash->instance &&
-			    !strcmp(hash->instance, "kunit short-lived"))
-				atomic_inc(&reader->seen);
-			for (i = 0; i < hash->nr_buckets; i++) {
-				bucket = hash->table + i * hash->bucket_size;
-				hash->chain_length(bucket, 100);
-				cond_resched();
-			}
+		unsigned long serial = 1;
+		struct boot_hash *hash;
+
+		while ((hash = boot_hash_get_from(serial))) {
+			serial = hash->serial + 1;
+			read_table(hash, reader);
+			boot_hash_put(hash);
 		}
-		up_read(&boot_hash_rwsem);
 		atomic_inc(&reader->walks);
 		cond_resched();
 	}

@@ -29,7 +29,7 @@
  *	                          64 GiB
  *
  * The administrator may choose any size from 2 buckets to what 1/16 of memory
- * holds: hash_entries=NAME:N[,NAME:N...] on the command line, with the names
+ * holds, 1/256 for a table of which there are several: hash_entries=NAME:N[,NAME:N...] on the command line, with the names
  * of /proc/hashstats. What cannot be taken is named in one warning, and the
  * machine boots: text that is no size is passed over, a size out of range
  * becomes the nearest possible one.
@@ -49,11 +49,12 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/wait_bit.h>
 
 #include "boot_hash_policy.h"
 #include "internal.h"
 
-/* Held for reading by a walk, so that no table goes meanwhile. */
+/* Guards the list, and what is subtracted from counters since a reset. */
 DECLARE_RWSEM(boot_hash_rwsem);
 /* In the order of their serial numbers. */
 LIST_HEAD(boot_hash_tables);
@@ -63,7 +64,12 @@ static unsigned long last_serial;
 static struct boot_hash_machine machine __ro_after_init;
 
 /* Made later than at boot, and by modules: hash_entries= may name them. */
-static const char * const later_tables[] __initconst = { "mbcache" };
+static const char * const later_tables[] __initconst = {
+#if IS_ENABLED(CONFIG_FS_MBCACHE)
+	"mbcache",
+#endif
+	NULL
+};
 
 const char *boot_hash_origin_name(enum boot_hash_origin origin)
 {
@@ -96,11 +102,18 @@ static u64 buckets_for_memory(const struct boot_hash *hash,
 	return roundup_pow_of_two(max_t(u64, memory >> shift, 1));
 }
 
-/* What 1/16 of the memory of @machine holds. */
+/* A table may have 1/16 of memory; one of several of its name 1/256. */
+static unsigned int share_of_memory(const struct boot_hash *hash)
+{
+	return hash->instance ? 256 : 16;
+}
+
+/* What that share of the memory of @machine holds. */
 static u64 buckets_most(const struct boot_hash *hash,
 			const struct boot_hash_machine *machine)
 {
-	u64 most = ((u64)machine->all_pages << PAGE_SHIFT) / 16;
+	u64 most = ((u64)machine->all_pages << PAGE_SHIFT) /
+		   share_of_memory(hash);
 
 	most = div64_u64(most, hash->bucket_size);
 	most = clamp_t(u64, most, BOOT_HASH_FEWEST, BOOT_HASH_MOST);
@@ -231,11 +244,12 @@ int boot_hash_parse(const char *value, size_t len, unsigned long long *buckets)
 	*buckets <<= shift;
 	return 0;
 }
+EXPORT_SYMBOL_GPL(boot_hash_parse);
 
 /*
  * What the command line asks for. It is read before the tables are made and
  * is kept as text, which stays after boot, so that a warning can say what was
- * used instead. @said is guarded by boot_hash_rwsem.
+ * used instead. @claimed and @said are guarded by boot_hash_rwsem.
  */
 struct boot_hash_request {
 	const char	*param;		/* the parameter, for warnings */
@@ -328,24 +342,33 @@ static bool is_for(const struct boot_hash_request *request,
 	       !strncmp(hash->name, request->name, request->name_len);
 }
 
+/* Why the text of @request is no size; NULL if it is one. */
+static const char *not_a_size(const struct boot_hash_request *request,
+			      unsigned long long *wanted)
+{
+	if (boot_hash_parse(request->value, request->value_len, wanted))
+		return "is no number of buckets (N, NK, NM or NG)";
+	if (!*wanted)
+		return "is no size (2 or more)";
+	return NULL;
+}
+
 /* Is @request taken as it is? If not, say what was used instead. */
 static void check_request(struct boot_hash_request *request,
 			  const struct boot_hash *hash)
 {
 	enum boot_hash_origin origin;
 	unsigned long long wanted;
-	const char *why;
+	const char *why = not_a_size(request, &wanted);
 
-	if (boot_hash_parse(request->value, request->value_len, &wanted)) {
-		why = "is no number of buckets (N, NK, NM or NG)";
-	} else if (!wanted) {
-		why = "is no size (2 or more)";
-	} else {
+	if (!why) {
 		boot_hash_limit(hash, &machine, wanted, &origin);
 		if (origin == BOOT_HASH_CMDLINE)
 			return;
 		if (origin == BOOT_HASH_MINIMUM)
 			why = "is too few (2 or more)";
+		else if (hash->instance)
+			why = "is more than 1/256 of memory holds";
 		else
 			why = "is more than 1/16 of memory holds";
 	}
@@ -362,14 +385,10 @@ static unsigned long choose_buckets(struct boot_hash *hash)
 
 	buckets = boot_hash_buckets(hash, &machine, &hash->origin);
 	for (i = 0; i < nr_requests; i++) {
-		struct boot_hash_request *request = &requests[i];
+		const struct boot_hash_request *request = &requests[i];
 		unsigned long long wanted;
 
-		if (!is_for(request, hash))
-			continue;
-		request->claimed = true;
-		if (boot_hash_parse(request->value, request->value_len,
-				    &wanted) || !wanted)
+		if (!is_for(request, hash) || not_a_size(request, &wanted))
 			continue;
 		buckets = boot_hash_limit(hash, &machine, wanted,
 					  &hash->origin);
@@ -384,12 +403,16 @@ static void enter(struct boot_hash *hash, unsigned long wanted)
 
 	if (hash->nr_buckets < wanted) {
 		hash->origin = BOOT_HASH_MAXIMUM;
-		pr_warn("%s: no memory in one piece for %lu buckets, used: %lu\n",
-			hash->name, wanted, hash->nr_buckets);
+		pr_warn_ratelimited("%s: no memory in one piece for %lu buckets, used: %lu\n",
+				    hash->name, wanted, hash->nr_buckets);
 	}
+	atomic_set(&hash->walkers, 0);
 	down_write(&boot_hash_rwsem);
 	for (i = 0; i < nr_requests; i++) {
-		if (is_for(&requests[i], hash) && !requests[i].said)
+		if (!is_for(&requests[i], hash))
+			continue;
+		requests[i].claimed = true;
+		if (!requests[i].said)
 			check_request(&requests[i], hash);
 	}
 	hash->serial = ++last_serial;
@@ -446,8 +469,9 @@ void *boot_hash_create(struct boot_hash *hash)
 	for (;;) {
 		gfp_t mask = GFP_KERNEL;
 
+		/* Nobody shall be killed for more than the fewest. */
 		if (buckets > max(hash->min, BOOT_HASH_FEWEST))
-			mask |= __GFP_NOWARN;
+			mask |= __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
 		hash->table = kvcalloc(buckets, hash->bucket_size, mask);
 		if (hash->table)
 			break;
@@ -466,25 +490,66 @@ EXPORT_SYMBOL_GPL(boot_hash_create);
  * boot_hash_destroy - take a table out of the register and free its buckets
  * @hash: a table that boot_hash_create() made, without objects
  *
- * Context: process context, may sleep; takes boot_hash_rwsem, so it waits for
- * those who walk a table just now. When it returns nobody calls
- * @hash->chain_length any more.
+ * Context: process context, may sleep; takes boot_hash_rwsem and waits for
+ * those who walk this table just now, but not for walks of others. When it
+ * returns nobody calls @hash->chain_length any more.
  */
 void boot_hash_destroy(struct boot_hash *hash)
 {
 	down_write(&boot_hash_rwsem);
 	list_del(&hash->node);
 	up_write(&boot_hash_rwsem);
+	wait_var_event(&hash->walkers, !atomic_read_acquire(&hash->walkers));
 	kvfree(hash->table);
 }
 EXPORT_SYMBOL_GPL(boot_hash_destroy);
+
+/**
+ * boot_hash_get_from - find a table of the register and keep it from going
+ * @serial: the first number that it may have
+ *
+ * Context: process context, may sleep; takes boot_hash_rwsem.
+ * Return: the table with the lowest number from @serial on, which the caller
+ * gives back by boot_hash_put(); NULL if there is none.
+ */
+struct boot_hash *boot_hash_get_from(unsigned long serial)
+{
+	struct boot_hash *hash, *found = NULL;
+
+	down_read(&boot_hash_rwsem);
+	list_for_each_entry(hash, &boot_hash_tables, node) {
+		if (hash->serial >= serial) {
+			atomic_inc(&hash->walkers);
+			found = hash;
+			break;
+		}
+	}
+	up_read(&boot_hash_rwsem);
+	return found;
+}
+
+/**
+ * boot_hash_put - let a table go
+ * @hash: what boot_hash_get_from() gave; not to be touched after this
+ *
+ * Context: any but NMI.
+ */
+void boot_hash_put(struct boot_hash *hash)
+{
+	/*
+	 * Fully ordered: the walk is over before boot_hash_destroy() sees 0.
+	 * After that @hash may be gone, and is but a number to wake_up_var().
+	 */
+	if (atomic_dec_and_test(&hash->walkers))
+		wake_up_var(&hash->walkers);
+}
 
 /* Does @request name a table that may come yet? */
 static bool __init is_for_later(const struct boot_hash_request *request)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(later_tables); i++) {
+	for (i = 0; later_tables[i]; i++) {
 		if (strlen(later_tables[i]) == request->name_len &&
 		    !strncmp(later_tables[i], request->name, request->name_len))
 			return true;
@@ -492,7 +557,29 @@ static bool __init is_for_later(const struct boot_hash_request *request)
 	return false;
 }
 
-/* All tables of the kernel are there: what is left over names none. */
+/* What came to nothing: names of no table, and no sizes. */
+static void __init check_unclaimed(struct boot_hash_request *request,
+				   const char *names)
+{
+	unsigned long long wanted;
+	const char *why;
+
+	if (!is_for_later(request)) {
+		pr_warn("%s=%.*s:%.*s: no such table, ignored; there are:%s\n",
+			request->param, (int)request->name_len, request->name,
+			(int)request->value_len, request->value, names);
+		return;
+	}
+	why = not_a_size(request, &wanted);
+	if (!why)
+		return;
+	request->said = true;
+	pr_warn("%s: %.*s buckets: '%.*s' %s, ignored\n", request->param,
+		(int)request->name_len, request->name,
+		(int)request->value_len, request->value, why);
+}
+
+/* All tables of the kernel are there, but for those that come later. */
 static int __init boot_hash_unclaimed(void)
 {
 	const struct boot_hash *hash;
@@ -500,21 +587,18 @@ static int __init boot_hash_unclaimed(void)
 	size_t len = 0;
 	unsigned int i;
 
-	down_read(&boot_hash_rwsem);
+	down_write(&boot_hash_rwsem);
 	list_for_each_entry(hash, &boot_hash_tables, node)
 		len += scnprintf(names + len, sizeof(names) - len, " %s",
 				 hash->name);
-	up_read(&boot_hash_rwsem);
-
+	for (i = 0; later_tables[i]; i++)
+		len += scnprintf(names + len, sizeof(names) - len, " %s",
+				 later_tables[i]);
 	for (i = 0; i < nr_requests; i++) {
-		const struct boot_hash_request *request = &requests[i];
-
-		if (!request->claimed && !is_for_later(request))
-			pr_warn("%s=%.*s:%.*s: no such table, ignored; there are:%s\n",
-				request->param,
-				(int)request->name_len, request->name,
-				(int)request->value_len, request->value, names);
+		if (!requests[i].claimed)
+			check_unclaimed(&requests[i], names);
 	}
+	up_write(&boot_hash_rwsem);
 	return 0;
 }
 late_initcall(boot_hash_unclaimed);

@@ -6,10 +6,14 @@
 
 #include <kunit/test.h>
 #include <linux/boot_hash.h>
+#include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/rwsem.h>
+#include <linux/sched/task.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 
@@ -422,6 +426,68 @@ static void boot_hash_test_create(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_entered(&second));
 }
 
+/* One of several tables of a name may have less of memory. */
+static void boot_hash_test_several(struct kunit *test)
+{
+	struct boot_hash_machine machine = machine_of(SZ_1G, 2);
+	struct boot_hash hash = {
+		.name		= "kunit",
+		.bucket_size	= sizeof(long),
+	};
+	enum boot_hash_origin origin;
+
+	KUNIT_EXPECT_EQ(test, boot_hash_limit(&hash, &machine, SZ_1G, &origin),
+			SZ_1G / 16 / sizeof(long));
+	hash.instance = "first";
+	KUNIT_EXPECT_EQ(test, boot_hash_limit(&hash, &machine, SZ_1G, &origin),
+			SZ_1G / 256 / sizeof(long));
+	KUNIT_EXPECT_EQ(test, origin, BOOT_HASH_MAXIMUM);
+}
+
+static int destroy_table(void *data)
+{
+	boot_hash_destroy(data);
+	return 0;
+}
+
+/* A table waits for who walks it, and for nobody else. */
+static void boot_hash_test_destroy_waits(struct kunit *test)
+{
+	struct boot_hash walked = {
+		.name		= "kunit",
+		.instance	= "walked",
+		.bucket_size	= sizeof(long),
+		.min		= 16,
+	};
+	struct boot_hash other = walked;
+	struct boot_hash *found;
+	struct task_struct *thread;
+
+	other.instance = "other";
+	KUNIT_ASSERT_NOT_NULL(test, boot_hash_create(&walked));
+	found = boot_hash_get_from(walked.serial);
+	KUNIT_EXPECT_PTR_EQ(test, found, &walked);
+	if (boot_hash_create(&other))
+		boot_hash_destroy(&other);
+
+	thread = kthread_run(destroy_table, &walked, "boot_hash_kunit");
+	if (IS_ERR(thread)) {
+		boot_hash_put(found);
+		boot_hash_destroy(&walked);
+		KUNIT_FAIL(test, "no thread");
+		return;
+	}
+	get_task_struct(thread);
+	/* It leaves the register first; then it must wait. */
+	while (is_entered(&walked))
+		msleep(1);
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(thread->exit_state), 0);
+	((unsigned long *)walked.table)[15] = 1;
+	boot_hash_put(found);
+	KUNIT_EXPECT_EQ(test, kthread_stop_put(thread), 0);
+}
+
 static struct kunit_case boot_hash_cases[] = {
 	KUNIT_CASE_PARAM(boot_hash_test_size, size_gen_params),
 	KUNIT_CASE(boot_hash_test_bounds),
@@ -433,6 +499,8 @@ static struct kunit_case boot_hash_cases[] = {
 	KUNIT_CASE_PARAM(boot_hash_test_number, number_gen_params),
 	KUNIT_CASE(boot_hash_test_number_length),
 	KUNIT_CASE(boot_hash_test_create),
+	KUNIT_CASE(boot_hash_test_several),
+	KUNIT_CASE(boot_hash_test_destroy_waits),
 	{}
 };
 

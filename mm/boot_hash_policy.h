@@ -31,6 +31,5 @@ unsigned long boot_hash_limit(const struct boot_hash *hash,
 			      const struct boot_hash_machine *machine,
 			      unsigned long long wanted,
 			      enum boot_hash_origin *origin);
-int boot_hash_parse(const char *value, size_t len, unsigned long long *buckets);
 
 #endif /* _MM_BOOT_HASH_POLICY_H */

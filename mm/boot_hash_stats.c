@@ -9,9 +9,9 @@
  * moves; an object that changes its bucket may be counted twice or not at all,
  * and those behind it in its chain may be missed.
  *
- * Lock order: boot_hash_rwsem, then RCU or the lock of a bucket. A table's own
- * code takes boot_hash_rwsem only where a table is made or goes, so a reader of
- * the file keeps up nobody else for longer than one chain.
+ * A walk holds nothing but a count that keeps the table from going, and RCU or
+ * the lock of one bucket: a reader of the file keeps up nobody for longer than
+ * one chain, but for who takes away the very table that is walked.
  *
  * Look-ups and wake-ups are counted per CPU, behind a static key, and only while
  * somebody asked for it. The counters are never written by another CPU: a reset
@@ -201,23 +201,25 @@ static int walk_chains(struct boot_hash *hash, struct boot_hash_stats *stats)
  * @hash: the table
  * @stats: where the numbers go
  *
- * Context: process context, may sleep; the caller holds boot_hash_rwsem for
- * reading. Holds nothing else for longer than one chain of at most
- * BOOT_HASH_CHAIN_MAX objects.
+ * Context: process context, may sleep; the caller has @hash by
+ * boot_hash_get_from(). Takes boot_hash_rwsem for a moment, and no other lock
+ * for longer than one chain of at most BOOT_HASH_CHAIN_MAX objects.
  * Return: 0, or -EINTR when the caller is being killed.
  */
 int boot_hash_walk(struct boot_hash *hash, struct boot_hash_stats *stats)
 {
 	int err = 0;
 
-	lockdep_assert_held_read(&boot_hash_rwsem);
 	memset(stats, 0, sizeof(*stats));
 	if (hash->chain_length)
 		err = walk_chains(hash, stats);
+	/* A reset is seen whole or not at all. */
+	down_read(&boot_hash_rwsem);
 	if (hash->lookups)
 		walk_lookups(hash, &stats->lookups);
 	if (hash->wakes)
 		walk_wakes(hash, &stats->wakes);
+	up_read(&boot_hash_rwsem);
 	return err;
 }
 

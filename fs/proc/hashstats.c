@@ -12,7 +12,6 @@
 #include <linux/fs.h>
 #include <linux/init.h>
 #include <linux/proc_fs.h>
-#include <linux/rwsem.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -37,21 +36,15 @@ struct hashstats_reader {
  * Tables come and go between two reads. The position is the serial number of
  * the next one to show, so none is shown twice, or missed for that.
  */
-static struct boot_hash *first_from(unsigned long serial)
-{
-	struct boot_hash *hash;
-
-	list_for_each_entry(hash, &boot_hash_tables, node) {
-		if (hash->serial >= serial)
-			return hash;
-	}
-	return NULL;
-}
-
 static void *hashstats_start(struct seq_file *m, loff_t *pos)
 {
-	down_read(&boot_hash_rwsem);
-	return *pos ? first_from(*pos) : SEQ_START_TOKEN;
+	return *pos ? boot_hash_get_from(*pos) : SEQ_START_TOKEN;
+}
+
+static void hashstats_stop(struct seq_file *m, void *v)
+{
+	if (v && v != SEQ_START_TOKEN)
+		boot_hash_put(v);
 }
 
 static void *hashstats_next(struct seq_file *m, void *v, loff_t *pos)
@@ -61,12 +54,8 @@ static void *hashstats_next(struct seq_file *m, void *v, loff_t *pos)
 
 	reader->walked = 0;
 	*pos = v == SEQ_START_TOKEN ? 1 : hash->serial + 1;
-	return first_from(*pos);
-}
-
-static void hashstats_stop(struct seq_file *m, void *v)
-{
-	up_read(&boot_hash_rwsem);
+	hashstats_stop(m, v);
+	return boot_hash_get_from(*pos);
 }
 
 static void show_thousandths(struct seq_file *m, const char *label, u64 value)

@@ -13,6 +13,7 @@
  * boot_hash_create() and end with boot_hash_destroy().
  */
 
+#include <linux/atomic.h>
 #include <linux/build_bug.h>
 #include <linux/jump_label.h>
 #include <linux/kernel.h>
@@ -77,6 +78,7 @@ struct boot_hash_wakes {
  * @cleared: sum of @lookups when they were last reset
  * @wakes_cleared: sum of @wakes when they were last reset
  * @serial: never that of another table
+ * @walkers: who keep it from going, by boot_hash_get_from()
  * @node: entry in the register
  *
  * The owner sets the members up to @wakes, boot_hash_alloc() or
@@ -103,6 +105,7 @@ struct boot_hash {
 	struct boot_hash_lookups	cleared;
 	struct boot_hash_wakes		wakes_cleared;
 	unsigned long			serial;
+	atomic_t			walkers;
 	struct list_head		node;
 };
 
@@ -110,8 +113,12 @@ struct boot_hash {
 
 void *boot_hash_alloc(struct boot_hash *hash, int flags);
 int boot_hash_setup(struct boot_hash *hash, const char *param, char *value);
+int boot_hash_parse(const char *value, size_t len, unsigned long long *buckets);
 void *boot_hash_create(struct boot_hash *hash);
 void boot_hash_destroy(struct boot_hash *hash);
+
+struct boot_hash *boot_hash_get_from(unsigned long serial);
+void boot_hash_put(struct boot_hash *hash);
 
 extern struct list_head boot_hash_tables;
 extern struct rw_semaphore boot_hash_rwsem;
