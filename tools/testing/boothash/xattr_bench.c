@@ -15,17 +15,23 @@
  * is there to find it. The bytes are random, so that different values have
  * different keys. What a process does is a function of the arguments alone.
  *
+ * With -t the processes take turns, a set each, so that on one processor the
+ * order of all sets is a function of the arguments as well. Work that the kernel
+ * leaves to its threads then waits until the end.
+ *
  * An emulator that knows the markers counts what is executed while sets are
  * made. After that the attribute of each file must be the last that was set.
  *
  * Prints "name: value" lines. `blocks` is what the sets took from the file
- * system, `distinct` how many different values the files have in the end: the
- * two are equal when all that can be shared is shared.
+ * system, `distinct` how many different values the files have in the end: with
+ * one process the two are equal when all that can be shared is shared. Several
+ * that set a new value at the same time may each make a block for it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +66,7 @@ static struct {
 	unsigned int sets;	/* of a process */
 	unsigned int size;	/* of a value, in bytes */
 	unsigned int seed;
+	int turns;		/* processes take turns, set by set */
 } opt = { .procs = 1, .files = 100, .values = 100, .sets = 50000, .size = 256,
 	  .seed = 1 };
 
@@ -168,7 +175,18 @@ static void work(unsigned int proc)
 		file_name(name, proc, file);
 		set_one(name, proc * opt.files + file, next(&random) % opt.values,
 			value);
+		if (opt.turns)
+			sched_yield();
 	}
+}
+
+/* Nothing but sched_yield() takes the processor away. */
+static void take_turns(void)
+{
+	struct sched_param param = { .sched_priority = 1 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		fail("set the scheduler of", "a process");
 }
 
 static void start(unsigned int proc)
@@ -180,6 +198,8 @@ static void start(unsigned int proc)
 	if (pid)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (opt.turns)
+		take_turns();
 	pthread_barrier_wait(&shared->line);
 	work(proc);
 	_exit(0);
@@ -299,8 +319,9 @@ static unsigned int to_number(const char *text, int option, unsigned int min,
 static void print_usage(void)
 {
 	fputs("usage: xattr_bench DIR [-p PROCESSES] [-f FILES] [-v VALUES] [-n SETS]\n"
-	      "                       [-s BYTES] [-r SEED]\n"
-	      "  files and sets of each process, bytes of a value\n", stderr);
+	      "                       [-s BYTES] [-r SEED] [-t]\n"
+	      "  files and sets of each process, bytes of a value; -t: take turns\n",
+	      stderr);
 	exit(2);
 }
 
@@ -308,7 +329,7 @@ static void arguments(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "p:f:v:n:s:r:")) != -1) {
+	while ((c = getopt(argc, argv, "p:f:v:n:s:r:t")) != -1) {
 		if (c == 'p')
 			opt.procs = to_number(optarg, c, 1, 1000);
 		else if (c == 'f')
@@ -321,6 +342,8 @@ static void arguments(int argc, char **argv)
 			opt.size = to_number(optarg, c, sizeof(unsigned int), 3000);
 		else if (c == 'r')
 			opt.seed = to_number(optarg, c, 1, 1000000);
+		else if (c == 't')
+			opt.turns = 1;
 		else
 			print_usage();
 	}
