@@ -33,7 +33,8 @@ help:
 	echo "  make kernel        build the patched kernel only"
 	echo "  make deb           Debian packages of the patched kernel for a real machine"
 	echo "  make bench         every benchmark; make bench-NAME one of them (bench-hashstats,"
-	echo "                     bench-herd, bench-wake)"
+	echo "                     bench-herd, bench-inode, bench-mbcache, bench-spread,"
+	echo "                     bench-wake, bench-xattr)"
 	echo
 	echo "  make setup         install packages and the Python environment (others do it too)"
 	echo "  make clean         remove what was built; keep downloads, compiler cache, Python"
@@ -94,7 +95,8 @@ test: python
 test-long: python
 	$(SCRIPT)/runtests.py test-long
 
-bench: bench-hashstats bench-wake bench-herd
+bench: bench-spread bench-mbcache bench-hashstats bench-wake bench-inode \
+	bench-xattr bench-herd
 
 bench-%: python
 	$(SCRIPT)/bench.py $*
