@@ -348,15 +348,17 @@ static struct boot_hash_lookups counted(struct mb_cache *cache)
 	return lookups;
 }
 
-#define EXPECT_COUNTED(test, _hits, _hit_nodes, _misses, _miss_nodes)	\
-do {									\
-	struct boot_hash_lookups __now = counted(test_cache(test));	\
-									\
-	KUNIT_EXPECT_EQ(test, _hits, __now.hits);			\
-	KUNIT_EXPECT_EQ(test, _hit_nodes, __now.hit_nodes);		\
-	KUNIT_EXPECT_EQ(test, _misses, __now.misses);			\
-	KUNIT_EXPECT_EQ(test, _miss_nodes, __now.miss_nodes);		\
-} while (0)
+static void expect_counted(struct kunit *test, unsigned long hits,
+			   unsigned long hit_nodes, unsigned long misses,
+			   unsigned long miss_nodes)
+{
+	struct boot_hash_lookups now = counted(test_cache(test));
+
+	KUNIT_EXPECT_EQ(test, hits, now.hits);
+	KUNIT_EXPECT_EQ(test, hit_nodes, now.hit_nodes);
+	KUNIT_EXPECT_EQ(test, misses, now.misses);
+	KUNIT_EXPECT_EQ(test, miss_nodes, now.miss_nodes);
+}
 
 /* One chain, the newest entry first. */
 static void look_up_in_a_chain(struct kunit *test)
@@ -366,29 +368,29 @@ static void look_up_in_a_chain(struct kunit *test)
 
 	/* 4 is the fourth. */
 	KUNIT_EXPECT_TRUE(test, has(cache, 7, 4));
-	EXPECT_COUNTED(test, 1, 4, 0, 0);
+	expect_counted(test, 1, 4, 0, 0);
 	KUNIT_EXPECT_FALSE(test, has(cache, 7, 100));
-	EXPECT_COUNTED(test, 1, 4, 1, 8);
+	expect_counted(test, 1, 4, 1, 8);
 
 	/* Not to be shared: 7 and 6. The next is 5, the third. */
 	entry = mb_cache_entry_find_first(cache, 7);
 	KUNIT_ASSERT_NOT_NULL(test, entry);
 	KUNIT_EXPECT_EQ(test, 5, entry->e_value);
-	EXPECT_COUNTED(test, 2, 4 + 3, 1, 8);
+	expect_counted(test, 2, 4 + 3, 1, 8);
 	entry = mb_cache_entry_find_next(cache, entry);
 	KUNIT_ASSERT_NOT_NULL(test, entry);
 	KUNIT_EXPECT_EQ(test, 4, entry->e_value);
-	EXPECT_COUNTED(test, 3, 4 + 3 + 1, 1, 8);
+	expect_counted(test, 3, 4 + 3 + 1, 1, 8);
 	mb_cache_entry_put(cache, entry);
 
 	/* Behind the last one there is nothing. */
 	entry = mb_cache_entry_get(cache, 7, 0);
 	KUNIT_ASSERT_NOT_NULL(test, entry);
 	KUNIT_EXPECT_NULL(test, mb_cache_entry_find_next(cache, entry));
-	EXPECT_COUNTED(test, 4, 4 + 3 + 1 + 8, 2, 8);
+	expect_counted(test, 4, 4 + 3 + 1 + 8, 2, 8);
 
 	KUNIT_EXPECT_NULL(test, mb_cache_entry_delete_or_get(cache, 7, 7));
-	EXPECT_COUNTED(test, 5, 4 + 3 + 1 + 8 + 1, 2, 8);
+	expect_counted(test, 5, 4 + 3 + 1 + 8 + 1, 2, 8);
 }
 
 static void mbcache_test_lookups_are_counted(struct kunit *test)
@@ -415,7 +417,7 @@ static void mbcache_test_lookups_are_not_counted(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, has(test_cache(test), 1, 1));
 	KUNIT_EXPECT_FALSE(test, has(test_cache(test), 10, 1));
 	boot_hash_counting_set(counted_before);
-	EXPECT_COUNTED(test, 0, 0, 0, 0);
+	expect_counted(test, 0, 0, 0, 0);
 }
 
 #endif /* CONFIG_HASHSTATS */
@@ -544,4 +546,5 @@ static struct kunit_suite mbcache_test_suite = {
 	.exit		= mbcache_test_exit,
 	.test_cases	= mbcache_test_cases,
 };
+
 kunit_test_suite(mbcache_test_suite);

@@ -145,10 +145,184 @@ static void spread_test_bad_function_fails(struct kunit *test)
 			pattern->bound);
 }
 
+/*
+ * Keys of two words, an inode number and the address of a super block, go
+ * through hash_pair_64() and hash_pair_32(), with many addresses, since it is
+ * chance which one a file system has. The bound is 115 percent for all. The
+ * function that the inode table had in 6.12 fails it where @old_fails.
+ */
+struct pair_pattern {
+	const char	*name;
+	u64		start;
+	unsigned int	run;	/* so many numbers, 1 apart, ... */
+	u64		jump;	/* ... and the next run begins here */
+	bool		wide;	/* more than 32 bits */
+	bool		old_fails;
+};
+
+static const struct pair_pattern pair_patterns[] = {
+	{ "consecutive",		257,	 1,	      1, false, true },
+	{ "stride 2",			0,	 1,	      2, false, true },
+	{ "stride 16",			0,	 1,	     16, false, true },
+	{ "stride 100",			0,	 1,	    100, false, true },
+	{ "stride 1024",		0,	 1,	   1024, false, false },
+	{ "stride 2^20",		0,	 1,   BIT_ULL(20), true, true },
+	{ "stride 2^32",		0,	 1,   BIT_ULL(32), true, true },
+	{ "stride 2^40",		0,	 1,   BIT_ULL(40), true, true },
+	{ "ext4, 64 of 8192 inodes",	1,	64,	   8192, false, true },
+	{ "ext4, 64 of 2048 inodes",	1,	64,	   2048, false, true },
+	{ "xfs, groups of 2^28",	128,	64,   BIT_ULL(28), true, true },
+	{ "addresses of inodes", 0xffff888100000000, 1,	   1024, true, false },
+};
+
+static void pair_name(const struct pair_pattern *pattern, char *name)
+{
+	strscpy(name, pattern->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(pair, pair_patterns, pair_name);
+
+#define ADDRESSES	20
+
+/* Objects of 2 KiB, far from each other. */
+static u64 super_block(unsigned int i)
+{
+	return 0xffff888000000000 + (u64)hash_64(i * 7 + 1, 24) * 2048;
+}
+
+static u32 old_function(u64 number, u64 sb, unsigned int bits)
+{
+	u64 tmp = number * sb ^ (GOLDEN_RATIO_64 + number) / 64;
+
+	tmp ^= (tmp ^ GOLDEN_RATIO_64) >> bits;
+	return tmp & (BIT(bits) - 1);
+}
+
+static u32 pair_64(u64 number, u64 sb, unsigned int bits)
+{
+	return hash_pair_64(number, sb, bits);
+}
+
+static u32 pair_32(u64 number, u64 sb, unsigned int bits)
+{
+	return hash_pair_32(number, sb, bits);
+}
+
+static void fill(u32 *lengths, const struct pair_pattern *pattern, u64 sb,
+		 unsigned int bits,
+		 u32 (*function)(u64 number, u64 sb, unsigned int bits))
+{
+	unsigned int i;
+
+	memset(lengths, 0, BIT(bits) * sizeof(*lengths));
+	for (i = 0; i < BIT(bits); i++) {
+		u64 number = pattern->start + i % pattern->run +
+			     i / pattern->run * pattern->jump;
+
+		lengths[function(number, sb, bits)]++;
+	}
+}
+
+/* The worst of all addresses and tables, in percent of what chance would do. */
+static unsigned int
+worst_pair(struct kunit *test, const struct pair_pattern *pattern,
+	   u32 (*function)(u64 number, u64 sb, unsigned int bits))
+{
+	static const unsigned int sizes[] = { 10, 12 };
+	unsigned int size, address, i, percent = 0;
+	u32 *lengths;
+
+	lengths = kvcalloc(BIT(12), sizeof(*lengths), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, lengths);
+	for (size = 0; size < ARRAY_SIZE(sizes); size++) {
+		for (address = 0; address < ADDRESSES; address++) {
+			struct hash_histogram h = {};
+			u64 nodes, chance;
+
+			fill(lengths, pattern, super_block(address),
+			     sizes[size], function);
+			for (i = 0; i < BIT(sizes[size]); i++)
+				hash_histogram_add(&h, lengths[i]);
+			nodes = hash_histogram_nodes_per_hit(&h);
+			chance = hash_histogram_nodes_per_hit_expected(&h);
+			percent = max_t(u64, percent,
+					div64_u64(nodes * 100, chance));
+		}
+	}
+	kvfree(lengths);
+	return percent;
+}
+
+static void spread_test_pair_64(struct kunit *test)
+{
+	KUNIT_EXPECT_LE(test, worst_pair(test, test->param_value, pair_64), 115);
+}
+
+static void spread_test_pair_32(struct kunit *test)
+{
+	const struct pair_pattern *pattern = test->param_value;
+
+	if (pattern->wide)
+		kunit_skip(test, "keys of more than 32 bits");
+	KUNIT_EXPECT_LE(test, worst_pair(test, pattern, pair_32), 115);
+}
+
+static void spread_test_old_function_fails(struct kunit *test)
+{
+	const struct pair_pattern *pattern = test->param_value;
+
+	if (!pattern->old_fails)
+		kunit_skip(test, "it spreads these well");
+	KUNIT_EXPECT_GT(test, worst_pair(test, pattern, old_function), 115);
+}
+
+/* tools/testing/boothash/hash_spread -v prints these for its own functions. */
+static const struct {
+	u64	x, y;
+	u32	hash_64, hash_32;
+} vectors[] = {
+	{ 0xe220a8397b1dcdaf, 0x910a2dec89025cc1,
+	  0x23d54ec8, 0x272deba9 },
+	{ 0x975835de1c9756, 0x1d0b14e4db018fed,
+	  0x47b31f87, 0x186d0904 },
+	{ 0x6e73e372e233, 0x63033b0ca389c35a,
+	  0x87988252, 0xc7a7aa6e },
+	{ 0xbd64a5d9ad, 0x63cbe1e459320dd7,
+	  0xdb905258, 0x1e6faebd },
+	{ 0x9e5651b0, 0xaeaf52febe706064,
+	  0xcbc64b4d, 0x3bf9d26c },
+	{ 0x88712, 0x50f5647d2380309d,
+	  0x3d4c44f2, 0xfaa9329f },
+	{ 0x943f, 0xc4ca37b7f8ad8aff,
+	  0xb0b38a04, 0xfde69fe0 },
+	{ 0x6a, 0x875b9307abf55005,
+	  0x8c48d544, 0x8fb2a46a },
+};
+
+static void spread_test_pair_vectors(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(vectors); i++) {
+		u64 x = vectors[i].x, y = vectors[i].y;
+
+		KUNIT_EXPECT_EQ(test, hash_pair_64(x, y, 32),
+				vectors[i].hash_64);
+		KUNIT_EXPECT_EQ(test, hash_pair_32(x, y, 32),
+				vectors[i].hash_32);
+		KUNIT_EXPECT_EQ(test, hash_pair_64(x, y, 7),
+				vectors[i].hash_64 >> 25);
+	}
+}
+
 static struct kunit_case hash_spread_cases[] = {
 	KUNIT_CASE_PARAM(spread_test_hash_32, pattern_gen_params),
 	KUNIT_CASE_PARAM(spread_test_hash_64, pattern_gen_params),
 	KUNIT_CASE_PARAM(spread_test_bad_function_fails, pattern_gen_params),
+	KUNIT_CASE_PARAM(spread_test_pair_64, pair_gen_params),
+	KUNIT_CASE_PARAM(spread_test_pair_32, pair_gen_params),
+	KUNIT_CASE_PARAM(spread_test_old_function_fails, pair_gen_params),
+	KUNIT_CASE(spread_test_pair_vectors),
 	{}
 };
 

@@ -29,8 +29,9 @@
  *	                          64 GiB
  *
  * The administrator may choose any size from 2 buckets to what 1/16 of memory
- * holds, 1/256 for a table of which there are several: hash_entries=NAME:N[,NAME:N...] on the command line, with the names
- * of /proc/hashstats. What cannot be taken is named in one warning, and the
+ * holds, 1/256 for a table of which there are several:
+ * hash_entries=NAME:N[,NAME:N...] on the command line, with the names of
+ * /proc/hashstats. What cannot be taken is named in one warning, and the
  * machine boots: text that is no size is passed over, a size out of range
  * becomes the nearest possible one.
  */

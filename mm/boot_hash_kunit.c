@@ -16,6 +16,7 @@
 #include <linux/sched/task.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
+#include <linux/time64.h>
 
 #include "boot_hash_policy.h"
 
@@ -480,8 +481,8 @@ static void boot_hash_test_destroy_waits(struct kunit *test)
 	get_task_struct(thread);
 	/* It leaves the register first; then it must wait. */
 	while (is_entered(&walked))
-		msleep(1);
-	msleep(20);
+		fsleep(USEC_PER_MSEC);
+	fsleep(20 * USEC_PER_MSEC);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(thread->exit_state), 0);
 	((unsigned long *)walked.table)[15] = 1;
 	boot_hash_put(found);

@@ -6,6 +6,8 @@ import sys
 import bench_hashstats
 import bench_herd
 import bench_inode
+import bench_mbcache
+import bench_spread
 import bench_wake
 import bench_xattr
 import guest
@@ -37,5 +39,7 @@ if __name__ == "__main__":
     dispatch({"hashstats": verb("hashstats", bench_hashstats.measure),
               "herd": verb("herd", bench_herd.measure),
               "inode": verb("inode", bench_inode.measure),
+              "mbcache": verb("mbcache", bench_mbcache.measure),
+              "spread": verb("spread", bench_spread.measure),
               "wake": verb("wake", bench_wake.measure),
               "xattr": verb("xattr", bench_xattr.measure)})

@@ -3,7 +3,6 @@
 
 import re
 import statistics
-from pathlib import Path
 
 import gitcmd
 import series
@@ -23,8 +22,10 @@ SAME_SIZE = "hash_entries=bit_wait:256,folio_wait:256"
 SIDES = (("base", "256"), ("filter", "256"), ("patched", "256"),
          ("patched", "boot"))
 COMPILERS = ("plain", "retpoline")
+# The two objects that wake: wait.c and wait_bit.c, and the folios' waits.
+WAKERS = ("kernel/sched/build_utility.o", "mm/filemap.o")
 FOREIGN = (0, 8, 64, 512)
-GIB = 4
+MIB = 4096
 LIMIT = 120
 
 RESULT = re.compile(
@@ -56,7 +57,8 @@ def measure(result, quick):
 def build_all():
     """{(flavour, compiler): kernel}"""
     base, ours = gitcmd.ref("base", source.base_repo()), series.compose()
-    return {(flavour, compiler): uml.kernel(flavour, commit, compiler, config)
+    return {(flavour, compiler): uml.kernel("wake_bench", flavour, commit,
+                                            compiler, config, calls=WAKERS)
             for compiler in COMPILERS for flavour, commit, config in (
                 ("base", base, []), ("filter", ours, [FILTER]),
                 ("patched", ours, [OURS]))}
@@ -65,7 +67,7 @@ def build_all():
 # --- wake-ups in the kernel -------------------------------------------------
 
 def wakes(result, kernels, rounds, samples):
-    cache = cache_mb()
+    cache = uml.cache_mb()
     settings = [f"wake_bench.samples={samples}",
                 f"wake_bench.evict_mb={4 * cache}"]
     turns = [(number, compiler, *side) for number in range(rounds)
@@ -86,21 +88,11 @@ def wake(result, kernel, queues, settings, names):
     """Run one kernel, which times all cases and ends."""
     sized = (names["kernel"], queues) == ("patched", "256")
     append = [*settings, SAME_SIZE] if sized else settings
-    output = uml.boot(kernel.vmlinux, GIB, append, LIMIT)
+    output = uml.boot(kernel.vmlinux, MIB, append, LIMIT)
     result.command(f"{kernel.flavour}-{queues}",
-                   uml.command(kernel.vmlinux, GIB, append))
+                   uml.command(kernel.vmlinux, MIB, append))
     result.run("wake", queues=queues, huge_pages=uml.HUGE in output,
                cases=parse(output, queues), **names)
-
-
-def cache_mb():
-    """Size of the second level of cache of one processor."""
-    folder = Path("/sys/devices/system/cpu/cpu0/cache")
-    for index in sorted(folder.glob("index*")):
-        if (index / "level").read_text().strip() == "2":
-            size = (index / "size").read_text().strip()
-            return max(1, int(size.removesuffix("K")) >> 10)
-    return 2
 
 
 def parse(output, queues):

@@ -18,6 +18,7 @@ GROUPS = {
     "boot": "qemu-system-x86 busybox-static e2fsprogs kmod udev",
     "check": "sparse gdb python3-ply python3-git",
     "deb": "debhelper dpkg-dev openssl",
+    "picture": "python3-matplotlib",
     "debian-config": "linux-config-6.12",
 }
 VENV = BUILD / "venv"

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import tempfile
+from pathlib import Path
 
 import build
 import compose
@@ -15,8 +16,9 @@ import source
 from common import ROOT, die, run
 
 CONFIG = build.CONFIGS / "um.config"
-BENCH = "tools/testing/boothash/wake_bench"
-BENCH_FILES = ("Kbuild", "wake_bench.c")
+# The benchmarks that are built in, one into a kernel: each has a folder here.
+BENCHES = "tools/testing/boothash"
+SHARED = f"{BENCHES}/um_bench.h"
 # With the large code model, the default of this architecture, each call goes
 # through a register, as on no real machine.
 FLAGS = {
@@ -24,8 +26,6 @@ FLAGS = {
     "retpoline": "-mcmodel=small -mindirect-branch=thunk-inline "
                  "-mindirect-branch-register -fno-jump-tables",
 }
-# The two objects that wake: wait.c and wait_bit.c, and the folios' waits.
-WAKERS = ("kernel/sched/build_utility.o", "mm/filemap.o")
 INDIRECT = re.compile(r"\tcall +\*")
 THUNK = re.compile(r"\tpause")
 
@@ -51,30 +51,41 @@ def name(flavour, compiler):
     return f"um-{flavour}" + ("" if compiler == "plain" else f"-{compiler}")
 
 
-def with_bench(commit):
-    """A commit with the benchmark built in."""
+def bench_files(bench):
+    """What a benchmark consists of, from the root of the tree."""
+    folder = f"{BENCHES}/{bench}"
+    return [SHARED, f"{folder}/Kbuild", f"{folder}/{bench}.c"]
+
+
+def with_bench(bench, commit):
+    """A commit with a benchmark built in."""
     repo = source.base_repo()
     with tempfile.TemporaryDirectory() as temp:
         env = {"GIT_INDEX_FILE": os.path.join(temp, "index")}
         gitcmd.git("read-tree", commit, repo=repo, env=env)
-        for file in BENCH_FILES:
-            compose.replace(f"{BENCH}/{file}",
-                            (ROOT / BENCH / file).read_text(), repo, env)
+        for file in bench_files(bench):
+            compose.replace(file, (ROOT / file).read_text(), repo, env)
         top = compose.blob(":Kbuild", repo, env)
-        compose.replace("Kbuild", f"{top}obj-y += {BENCH}/\n", repo, env)
+        compose.replace("Kbuild", f"{top}obj-y += {BENCHES}/{bench}/\n", repo,
+                        env)
         tree = gitcmd.out("write-tree", repo=repo, env=env)
     return gitcmd.out("commit-tree", tree, "-p", commit, "-m",
                       "a benchmark built in", repo=repo,
                       env=gitcmd.signature(source.PERSON, source.DATE))
 
 
-def kernel(flavour, commit, compiler, fragments=()):
-    """Build a commit as user-mode Linux with the benchmark in it."""
+def kernel(bench, flavour, commit, compiler="plain", fragments=(), calls=()):
+    """Build a commit as user-mode Linux with a benchmark in it.
+
+    `calls` are objects whose indirect calls must be as the compiler was asked
+    to make them.
+    """
     result = build.build(
-        name(flavour, compiler), [CONFIG, *fragments], with_bench(commit),
+        name(flavour, compiler), [CONFIG, *fragments],
+        with_bench(bench, commit),
         flags=["ARCH=um", "SUBARCH=x86_64", f"KCFLAGS={FLAGS[compiler]}"],
         targets=["vmlinux"])
-    for file in WAKERS:
+    for file in calls:
         check_calls(result.obj / file, compiler)
     return result
 
@@ -100,15 +111,15 @@ def namespace():
 
 
 def command(vmlinux, mem, append):
-    """The words of one run."""
+    """The words of one run, with so many MiB of memory."""
     private = namespace()
     # Addresses that the host randomises would change the size of memory.
     return [*private, "setarch", "-R", "setpriv", "--pdeathsig", "KILL",
-            "sh", "-c", RUN, "sh", f"{mem + 1}G" if private else "", vmlinux,
-            f"mem={mem}G", "con=null", "con0=null,fd:1", *append]
+            "sh", "-c", RUN, "sh", f"{mem + 1024}M" if private else "",
+            vmlinux, f"mem={mem}M", "con=null", "con0=null,fd:1", *append]
 
 
-def boot(vmlinux, mem=4, append=(), limit=120):
+def boot(vmlinux, mem=4096, append=(), limit=120):
     """Run a kernel to its end; what it printed."""
     with tempfile.TemporaryDirectory() as home:
         os.mkdir(f"{home}/memory")
@@ -130,6 +141,16 @@ def boot(vmlinux, mem=4, append=(), limit=120):
         die(f"{vmlinux}: user-mode Linux ended with status "
             f"{process.returncode}: {said[0] if said else text[-200:]}")
     return text
+
+
+def cache_mb():
+    """Size of the second level of cache of one processor."""
+    folder = Path("/sys/devices/system/cpu/cpu0/cache")
+    for index in sorted(folder.glob("index*")):
+        if (index / "level").read_text().strip() == "2":
+            size = (index / "size").read_text().strip()
+            return max(1, int(size.removesuffix("K")) >> 10)
+    return 2
 
 
 def stop(process):

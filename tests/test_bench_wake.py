@@ -108,14 +108,18 @@ def test_compiler_is_checked(compiler, tmp_path):
         uml.check_calls(tmp_path / "call.o", other)
 
 
-def test_bench_is_built_in():
+@pytest.mark.parametrize("bench", ("wake_bench", "mbcache_bench"))
+def test_bench_is_built_in(bench):
     repo = source.base_repo()
-    commit = uml.with_bench(gitcmd.ref("base", repo))
-    assert commit == uml.with_bench(gitcmd.ref("base", repo))
+    base = gitcmd.ref("base", repo)
+    commit = uml.with_bench(bench, base)
+    assert commit == uml.with_bench(bench, base)
     changed = gitcmd.records("diff", "-z", "--name-only", "base", commit,
                              repo=repo)
-    assert changed == ["Kbuild", f"{uml.BENCH}/Kbuild",
-                       f"{uml.BENCH}/wake_bench.c"]
+    assert sorted(changed) == sorted(["Kbuild", *uml.bench_files(bench)])
+    for file in uml.bench_files(bench):
+        assert gitcmd.out("show", f"{commit}:{file}", repo=repo) \
+            == (common.ROOT / file).read_text().rstrip("\n")
 
 
 @pytest.fixture
@@ -131,7 +135,7 @@ def program(tmp_path):
 
 def test_output_is_returned(program):
     text = uml.boot(program('echo "$@"; test -d "$TMPDIR"'), append=["a=b"])
-    assert text.endswith("mem=4G con=null con0=null,fd:1 a=b\n")
+    assert text.endswith("mem=4096M con=null con0=null,fd:1 a=b\n")
 
 
 def test_without_a_mount_of_its_own(program, monkeypatch):
@@ -156,7 +160,8 @@ def test_bad_end_is_one_line(script, reason, program):
 @pytest.mark.parametrize("compiler", uml.FLAGS)
 def test_base_times_wakeups(compiler):
     base = gitcmd.ref("base", source.base_repo())
-    kernel = uml.kernel("base", base, compiler)
+    kernel = uml.kernel("wake_bench", "base", base, compiler,
+                        calls=bench_wake.WAKERS)
     assert not kernel.warnings
     text = uml.boot(kernel.vmlinux, append=["wake_bench.samples=10"])
     cases = bench_wake.parse(text, "256")

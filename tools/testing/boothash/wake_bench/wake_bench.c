@@ -20,12 +20,11 @@
 #include <linux/sort.h>
 #include <linux/wait_bit.h>
 
+#include "../um_bench.h"
+
 #define TABLE_BITS	8		/* of the table without our series */
 #define WAITERS_MAX	512
 #define SAMPLES_MAX	100000U
-#define CHUNK_ORDER	10
-#define CHUNK_SIZE	(PAGE_SIZE << CHUNK_ORDER)
-#define CHUNKS_MAX	64
 #define STACK_SIZE	16384		/* of a task of x86-64 */
 #define STACK_JITTER	1024		/* its random offset, below this */
 #define STACKS_CHUNK	(CHUNK_SIZE / STACK_SIZE)
@@ -63,19 +62,7 @@ static struct folio *folio;
 
 static struct waiter *packed;
 static void *stacks[WAITERS_MAX / STACKS_CHUNK];
-static void *chunks[CHUNKS_MAX];
-static unsigned int nr_chunks;
 static u64 *cycles;
-static u64 cycles_per_ms;
-static unsigned long sink;
-
-static __always_inline u64 tsc(void)
-{
-	u32 low, high;
-
-	asm volatile("lfence; rdtsc; lfence" : "=a" (low), "=d" (high) :: "memory");
-	return (u64)high << 32 | low;
-}
 
 /*
  * The function of the entry that matches. It compares as those of the kernel
@@ -230,28 +217,6 @@ static noinline u64 time_wakes(enum key_kind kind, unsigned int count)
 	return tsc() - start;
 }
 
-static void evict(void)
-{
-	unsigned int n, at;
-
-	for (n = 0; n < nr_chunks; n++)
-		for (at = 0; at < CHUNK_SIZE; at += 64)
-			sink += READ_ONCE(*(unsigned long *)(chunks[n] + at));
-}
-
-static int compare(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Picoseconds of one wake-up out of @count. */
-static u64 picoseconds(u64 taken, unsigned int count)
-{
-	return div64_u64(taken * 1000000000, cycles_per_ms * count);
-}
-
 /* What two readings of the clock and an empty loop take. */
 static u64 clock_cost(void)
 {
@@ -360,27 +325,11 @@ static int run_all(void)
 	return 0;
 }
 
-static void calibrate(void)
-{
-	u64 start = tsc(), began = ktime_get_ns();
-
-	while (ktime_get_ns() - began < 100 * NSEC_PER_MSEC)
-		cpu_relax();
-	cycles_per_ms = div64_u64((tsc() - start) * NSEC_PER_MSEC,
-				  ktime_get_ns() - began);
-}
-
-static void *get_chunk(void)
-{
-	return (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, CHUNK_ORDER);
-}
-
 /* Taken until the machine is switched off. */
 static int allocate(void)
 {
 	unsigned int n;
 
-	nr_chunks = min_t(unsigned int, CHUNKS_MAX, evict_mb / (CHUNK_SIZE / SZ_1M));
 	cycles = kvmalloc_array(samples, sizeof(*cycles), GFP_KERNEL);
 	packed = get_chunk();
 	folio = folio_alloc(GFP_KERNEL, 0);
@@ -391,12 +340,7 @@ static int allocate(void)
 		if (!stacks[n])
 			return -ENOMEM;
 	}
-	for (n = 0; n < nr_chunks; n++) {
-		chunks[n] = get_chunk();
-		if (!chunks[n])
-			return -ENOMEM;
-	}
-	return 0;
+	return allocate_chunks(evict_mb);
 }
 
 static int __init run_wake_bench(void)
