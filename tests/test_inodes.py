@@ -57,8 +57,8 @@ LINE = re.compile(r"^inode_stress: (\d+) operations, (\d+) evictions, (\d+) remo
 # All inodes in two buckets, so that all chains are long and contended.
 TWO_BUCKETS = "hash_entries=inode:2"
 # Who takes the locks of the table or walks it.
-OURS = re.compile(r"boot_hash|inode_hash|inode_bucket|group_lock|bucket_lock|"
-                  r"inode_counted|__insert_inode_hash|__remove_inode_hash")
+OURS = re.compile(r"boot_hash|inode_hash|inode_bucket|bucket_lock|lock_offset|"
+                  r"inode_count|remove_moved_inode|inode_was_moved")
 
 
 def stress(kernel, seconds, processes=12, **options):
