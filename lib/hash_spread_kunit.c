@@ -89,6 +89,18 @@ static u32 xor_and_mask(u64 key, unsigned int bits)
 	return (device ^ key) & (BIT(bits) - 1);
 }
 
+/* Nodes examined per hit, in percent of what chance would do. */
+static unsigned int percent_of_chance(const u32 *lengths, unsigned int bits)
+{
+	struct hash_histogram h = {};
+	unsigned int i;
+
+	for (i = 0; i < BIT(bits); i++)
+		hash_histogram_add(&h, lengths[i]);
+	return div64_u64(hash_histogram_nodes_per_hit(&h) * 100,
+			 hash_histogram_nodes_per_hit_expected(&h));
+}
+
 /* The worst of all tables, in percent of what chance would do. */
 static unsigned int worst(struct kunit *test, const struct pattern *pattern,
 			  u32 (*function)(u64 key, unsigned int bits))
@@ -103,18 +115,10 @@ static unsigned int worst(struct kunit *test, const struct pattern *pattern,
 		const unsigned int bits = sizes[size];
 
 		for (keys = BIT(bits); keys <= 2 * BIT(bits); keys <<= 1) {
-			struct hash_histogram h = {};
-			u64 nodes, chance;
-
 			memset(lengths, 0, BIT(bits) * sizeof(*lengths));
 			for (i = 0; i < keys; i++)
 				lengths[function(key_of(pattern, i), bits)]++;
-			for (i = 0; i < BIT(bits); i++)
-				hash_histogram_add(&h, lengths[i]);
-			nodes = hash_histogram_nodes_per_hit(&h);
-			chance = hash_histogram_nodes_per_hit_expected(&h);
-			percent = max_t(u64, percent,
-					div64_u64(nodes * 100, chance));
+			percent = max(percent, percent_of_chance(lengths, bits));
 		}
 	}
 	kvfree(lengths);
@@ -229,24 +233,17 @@ worst_pair(struct kunit *test, const struct pair_pattern *pattern,
 	   u32 (*function)(u64 number, u64 sb, unsigned int bits))
 {
 	static const unsigned int sizes[] = { 10, 12 };
-	unsigned int size, address, i, percent = 0;
+	unsigned int size, address, percent = 0;
 	u32 *lengths;
 
 	lengths = kvcalloc(BIT(12), sizeof(*lengths), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, lengths);
 	for (size = 0; size < ARRAY_SIZE(sizes); size++) {
 		for (address = 0; address < ADDRESSES; address++) {
-			struct hash_histogram h = {};
-			u64 nodes, chance;
-
 			fill(lengths, pattern, super_block(address),
 			     sizes[size], function);
-			for (i = 0; i < BIT(sizes[size]); i++)
-				hash_histogram_add(&h, lengths[i]);
-			nodes = hash_histogram_nodes_per_hit(&h);
-			chance = hash_histogram_nodes_per_hit_expected(&h);
-			percent = max_t(u64, percent,
-					div64_u64(nodes * 100, chance));
+			percent = max(percent,
+				      percent_of_chance(lengths, sizes[size]));
 		}
 	}
 	kvfree(lengths);

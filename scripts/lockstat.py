@@ -5,13 +5,11 @@ Locks initialised at one place are one class to lockdep, so that an array of
 them is counted as one; inode-lock-classes.patch gives each a class of its own.
 """
 
-import os
 import re
-import tempfile
 
 import build
 import gitcmd
-import patchfile
+import patchedcommit
 import series
 import source
 from common import ROOT, die
@@ -26,21 +24,8 @@ CONTENTIONS, ACQUISITIONS = 1, 7
 
 
 def commit():
-    """The series and the patch as a commit, the same one for the same two."""
-    patch, repo = patchfile.read(PATCH), source.base_repo()
-    parent = series.compose()
-    with tempfile.TemporaryDirectory() as temp:
-        env = {"GIT_INDEX_FILE": os.path.join(temp, "index")}
-        gitcmd.git("read-tree", parent, repo=repo, env=env)
-        done = gitcmd.git("apply", "--cached", repo=repo, env=env,
-                          input=patch.diff, check=False)
-        if done.returncode:
-            die(f"scripts/{PATCH.name} does not apply to the series: "
-                f"{done.stderr}")
-        tree = gitcmd.out("write-tree", repo=repo, env=env)
-    return gitcmd.out("commit-tree", tree, "-p", parent, repo=repo,
-                      env=gitcmd.signature(source.PERSON, source.DATE),
-                      input=patch.message)
+    """The series and the patch as a commit."""
+    return patchedcommit.commit(PATCH, series.compose(), "the series")
 
 
 def base():
