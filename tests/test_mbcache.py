@@ -3,9 +3,13 @@
 
 import re
 
+import pytest
+
+import build
+import guest
 import hashstats_file
 import marked
-import guest
+import series
 
 FOUR = "mbcache ext4 vda ea-block"
 INODES = "mbcache ext4 vda ea-inode"
@@ -74,8 +78,9 @@ cat /tmp/files
 
 def run(kernel, script, **options):
     """The parts of what a guest with both file systems printed."""
-    result = guest.run(kernel, script, mem="512M", cpus=2, disk="64M",
-                       programs=["mkfs.ext4"], timeout=120, **options)
+    machine = {"mem": "512M", "cpus": 2, "disk": "64M", "timeout": 120,
+               "programs": ["mkfs.ext4"]}
+    result = guest.run(kernel, script, **machine | options)
     return marked.parts(result.output), result
 
 
@@ -141,3 +146,14 @@ def test_mounts_come_and_go_under_a_reader(kernel):
     assert {0, 1, 2} >= set(seen) and 2 in seen
     # The tables of the mounts would be 30 MiB.
     assert before - after < 8 << 10
+
+
+@pytest.mark.long
+def test_lockdep_and_kasan_find_nothing():
+    kernel = build.build("debug", (*build.GUEST, build.CONFIGS / "debug.config"),
+                         series.compose(), targets=("vmlinux",))
+    parts, result = run(kernel, LOOP, mem="2G", cpus=4, parallel=True,
+                        timeout=600)
+    files = [text for name, text in parts if name == "file"]
+    assert 2 in [len(of_mbcache(text)) for text in files]
+    assert "KernelAddressSanitizer initialized" in result.console
