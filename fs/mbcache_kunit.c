@@ -304,8 +304,7 @@ static void mbcache_test_table(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, table->bits, test_cache(test)->c_bucket_bits);
 	KUNIT_EXPECT_EQ(test, table->nr_buckets, 1UL << table->bits);
 	KUNIT_EXPECT_LE(test, table->nr_buckets, table->max);
-	if (IS_ENABLED(CONFIG_HASHSTATS))
-		KUNIT_EXPECT_STREQ(test, "kunit cache", table->instance);
+	KUNIT_EXPECT_STREQ(test, "kunit cache", table->instance);
 }
 
 /* The caller's bits are the fewest, also beyond our most. */
@@ -332,8 +331,6 @@ static void mbcache_test_chain_length(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 10, cache->c_table.chain_length(bucket, 10));
 	KUNIT_EXPECT_EQ(test, 5, cache->c_table.chain_length(bucket, 5));
 }
-
-#ifdef CONFIG_HASHSTATS
 
 static struct boot_hash_lookups counted(struct mb_cache *cache)
 {
@@ -420,8 +417,6 @@ static void mbcache_test_lookups_are_not_counted(struct kunit *test)
 	expect_counted(test, 0, 0, 0, 0);
 }
 
-#endif /* CONFIG_HASHSTATS */
-
 /* Walks of all tables, and caches of this test that these met. */
 struct reader {
 	atomic_t	walks;
@@ -493,8 +488,7 @@ static void mbcache_test_destroyed_while_read(struct kunit *test)
 		use_cache(test);
 	kthread_stop(thread);
 	KUNIT_EXPECT_GT(test, atomic_read(&reader.walks), 0);
-	if (IS_ENABLED(CONFIG_HASHSTATS))
-		KUNIT_EXPECT_GT(test, atomic_read(&reader.seen), 0);
+	KUNIT_EXPECT_GT(test, atomic_read(&reader.seen), 0);
 }
 
 /* A cache that is gone is in no register. */
@@ -531,10 +525,8 @@ static struct kunit_case mbcache_test_cases[] = {
 	KUNIT_CASE(mbcache_test_table),
 	KUNIT_CASE(mbcache_test_table_of_many_bits),
 	KUNIT_CASE(mbcache_test_chain_length),
-#ifdef CONFIG_HASHSTATS
 	KUNIT_CASE(mbcache_test_lookups_are_counted),
 	KUNIT_CASE(mbcache_test_lookups_are_not_counted),
-#endif
 	KUNIT_CASE(mbcache_test_destroyed_while_read),
 	KUNIT_CASE(mbcache_test_destroyed_is_gone),
 	{}
