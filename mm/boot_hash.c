@@ -584,7 +584,7 @@ static void __init check_unclaimed(struct boot_hash_request *request,
 static int __init boot_hash_unclaimed(void)
 {
 	const struct boot_hash *hash;
-	char names[256];
+	char names[512];
 	size_t len = 0;
 	unsigned int i;
 

@@ -79,6 +79,42 @@ static const struct size_case size_cases[] = {
 	SIZE("futex",		SZ_512M,	1,	256,	CPUS),
 	SIZE("futex",		SZ_512M,	3,	1024,	CPUS),
 #endif
+	SIZE("uid", SZ_32M, 4, 512, MINIMUM),
+	SIZE("uid", SZ_64M, 4, 512, MEMORY),
+	SIZE("uid", SZ_1G, 4, 8192, MEMORY),
+#ifdef CONFIG_QUOTA
+	SIZE("dquot", SZ_16M, 4, 512, MINIMUM),
+	SIZE("dquot", SZ_64M, 4, 1024, MEMORY),
+	SIZE("dquot", SZ_1G, 4, 16384, MEMORY),
+#endif
+#ifdef CONFIG_POSIX_TIMERS
+	SIZE("posix_timers", SZ_32M, 4, 512, MINIMUM),
+	SIZE("posix_timers", SZ_64M, 4, 512, MEMORY),
+	SIZE("posix_timers", SZ_1G, 4, 8192, MEMORY),
+#endif
+#ifdef CONFIG_CGROUPS
+	SIZE("css_set", SZ_64M, 4, 512, MINIMUM),
+	SIZE("css_set", SZ_256M, 4, 1024, MEMORY),
+	SIZE("css_set", SZ_1G, 4, 4096, MEMORY),
+#endif
+	SIZE("ucounts", SZ_64M, 4, 1024, MINIMUM),
+	SIZE("ucounts", SZ_256M, 4, 2048, MEMORY),
+	SIZE("ucounts", SZ_1G, 4, 8192, MEMORY),
+#ifdef CONFIG_FILE_LOCKING
+	SIZE("blocked_locks", SZ_32M, 4, 512, MINIMUM),
+	SIZE("blocked_locks", SZ_64M, 4, 512, MEMORY),
+	SIZE("blocked_locks", SZ_1G, 4, 8192, MEMORY),
+#endif
+#ifdef CONFIG_KSM
+	SIZE("ksm_mm", SZ_64M, 4, 1024, MINIMUM),
+	SIZE("ksm_mm", SZ_256M, 4, 2048, MEMORY),
+	SIZE("ksm_mm", SZ_1G, 4, 8192, MEMORY),
+#endif
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
+	SIZE("khugepaged_mm", SZ_64M, 4, 1024, MINIMUM),
+	SIZE("khugepaged_mm", SZ_256M, 4, 2048, MEMORY),
+	SIZE("khugepaged_mm", SZ_1G, 4, 8192, MEMORY),
+#endif
 #ifdef CONFIG_64BIT
 	SIZE("mount",		SZ_64M,		2,	512,	MINIMUM),
 	SIZE("folio_wait",	SZ_4G,		4,	1 << 14, MEMORY),
@@ -106,6 +142,40 @@ static const struct size_case size_cases[] = {
 	SIZE("inode",		SZ_1T,		64,	1 << 24, MEMORY),
 	SIZE("inode",		SZ_16T,	64,	1 << 26, MEMORY),
 	SIZE("mount",		SZ_1T,		64,	1 << 19, MEMORY),
+	SIZE("uid", SZ_4G, 4, 1 << 15, MEMORY),
+	SIZE("uid", SZ_32G, 4, 1 << 18, MEMORY),
+	SIZE("uid", SZ_64G, 4, 1 << 18, MAXIMUM),
+#ifdef CONFIG_QUOTA
+	SIZE("dquot", SZ_4G, 4, 1 << 16, MEMORY),
+	SIZE("dquot", SZ_32G, 4, 1 << 19, MEMORY),
+	SIZE("dquot", SZ_64G, 4, 1 << 19, MAXIMUM),
+#endif
+#ifdef CONFIG_POSIX_TIMERS
+	SIZE("posix_timers", SZ_4G, 4, 1 << 15, MEMORY),
+	SIZE("posix_timers", SZ_32G, 4, 1 << 18, MEMORY),
+	SIZE("posix_timers", SZ_64G, 4, 1 << 18, MAXIMUM),
+#endif
+#ifdef CONFIG_CGROUPS
+	SIZE("css_set", SZ_4G, 4, 1 << 14, MEMORY),
+	SIZE("css_set", SZ_16G, 4, 1 << 16, MEMORY),
+	SIZE("css_set", SZ_32G, 4, 1 << 16, MAXIMUM),
+#endif
+	SIZE("ucounts", SZ_4G, 4, 1 << 15, MEMORY),
+	SIZE("ucounts", SZ_16G, 4, 1 << 17, MEMORY),
+	SIZE("ucounts", SZ_1T, 4, 1 << 17, MAXIMUM),
+#ifdef CONFIG_FILE_LOCKING
+	SIZE("blocked_locks", SZ_4G, 4, 1 << 15, MEMORY),
+	SIZE("blocked_locks", SZ_16G, 4, 1 << 17, MEMORY),
+	SIZE("blocked_locks", SZ_1T, 4, 1 << 17, MAXIMUM),
+#endif
+#ifdef CONFIG_KSM
+	SIZE("ksm_mm", SZ_16G, 4, 1 << 17, MEMORY),
+	SIZE("ksm_mm", SZ_1T, 4, 1 << 17, MAXIMUM),
+#endif
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
+	SIZE("khugepaged_mm", SZ_16G, 4, 1 << 17, MEMORY),
+	SIZE("khugepaged_mm", SZ_1T, 4, 1 << 17, MAXIMUM),
+#endif
 #endif
 };
 
@@ -173,6 +243,26 @@ static void boot_hash_test_budget(struct kunit *test)
 {
 	static const char * const ours[] = {
 		"folio_wait", "bit_wait", "dentry_lookup",
+		"uid",
+#ifdef CONFIG_QUOTA
+		"dquot",
+#endif
+#ifdef CONFIG_POSIX_TIMERS
+		"posix_timers",
+#endif
+#ifdef CONFIG_CGROUPS
+		"css_set",
+#endif
+		"ucounts",
+#ifdef CONFIG_FILE_LOCKING
+		"blocked_locks",
+#endif
+#ifdef CONFIG_KSM
+		"ksm_mm",
+#endif
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
+		"khugepaged_mm",
+#endif
 	};
 	const u64 most = IS_ENABLED(CONFIG_64BIT) ? SZ_16T : SZ_1G;
 	enum boot_hash_origin origin;

@@ -138,6 +138,24 @@ static void walk_wakes(const struct boot_hash *hash,
 }
 
 /**
+ * boot_hash_nodes - length of a chain of hlist nodes
+ * @head: the bucket
+ * @max: where to stop counting
+ *
+ * Context: any; the caller holds the lock that guards the chain.
+ * Return: number of nodes, at most @max.
+ */
+unsigned int boot_hash_nodes(const struct hlist_head *head, unsigned int max)
+{
+	const struct hlist_node *node;
+	unsigned int length = 0;
+
+	for (node = head->first; node && length < max; node = node->next)
+		length++;
+	return length;
+}
+
+/**
  * boot_hash_waiters - length of a chain where the buckets are wait queues
  * @bucket: a struct wait_queue_head
  * @max: where to stop counting

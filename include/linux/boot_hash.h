@@ -138,6 +138,9 @@ const char *boot_hash_origin_name(enum boot_hash_origin origin);
 
 #define boot_hash_table(table)	runtime_const_ptr(table)
 
+/* How many buckets, for who must see them all. */
+#define boot_hash_size(table)	(1UL << (32 - table##_shift))
+
 /*
  * The bucket of a key, by a function such as hash_ptr(key, bits) or
  * hash_pair(word, word, bits).
@@ -203,6 +206,8 @@ static inline void boot_hash_destroy(struct boot_hash *hash)
 
 #define boot_hash_table(table)	(table)
 
+#define boot_hash_size(table)	ARRAY_SIZE(table)
+
 #define boot_hash_index(table, function, ...)				\
 	function(__VA_ARGS__, table##_bits)
 
@@ -226,6 +231,7 @@ void boot_hash_count_lookup(struct boot_hash *hash, bool hit,
 void boot_hash_count_wake(struct boot_hash *hash, unsigned int examined,
 			  unsigned int matched, unsigned int called);
 
+unsigned int boot_hash_nodes(const struct hlist_head *head, unsigned int max);
 unsigned int boot_hash_waiters(void *bucket, unsigned int max);
 
 #else
@@ -245,6 +251,12 @@ static inline void boot_hash_count_wake(struct boot_hash *hash,
 					unsigned int matched,
 					unsigned int called)
 {
+}
+
+static inline unsigned int boot_hash_nodes(const struct hlist_head *head,
+					   unsigned int max)
+{
+	return 0;
 }
 
 #define boot_hash_waiters	NULL
