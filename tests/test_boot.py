@@ -12,25 +12,31 @@ import hashstats_file
 K, M = 1 << 10, 1 << 20
 
 # What the policy gives for a machine of so much memory and two CPUs.
-SIZES = {
-    "64M": {"dentry": 8 * K, "inode": 4 * K, "dentry_lookup": 1 * K,
-            "folio_wait": 256, "bit_wait": 256, "mount": 512,
-            "mountpoint": 512, "futex": 512},
-    "128M": {"dentry": 16 * K, "inode": 8 * K, "dentry_lookup": 1 * K,
-             "folio_wait": 512, "bit_wait": 512, "mount": 512,
-             "mountpoint": 512, "futex": 512},
-    "512M": {"dentry": 64 * K, "inode": 32 * K, "dentry_lookup": 1 * K,
-             "folio_wait": 2 * K, "bit_wait": 2 * K, "mount": 1 * K,
-             "mountpoint": 1 * K, "futex": 512},
-    "4G": {"dentry": 512 * K, "inode": 256 * K, "dentry_lookup": 4 * K,
-           "folio_wait": 16 * K, "bit_wait": 16 * K, "mount": 8 * K,
-           "mountpoint": 8 * K, "futex": 512},
-    "16G": {"dentry": 2 * M, "inode": 1 * M, "dentry_lookup": 16 * K,
-            "folio_wait": 64 * K, "bit_wait": 64 * K, "mount": 32 * K,
-            "mountpoint": 32 * K, "futex": 512},
+MEMORIES = ("64M", "128M", "512M", "4G", "16G")
+BUCKETS = {
+    "dentry": (8 * K, 16 * K, 64 * K, 512 * K, 2 * M),
+    "inode": (4 * K, 8 * K, 32 * K, 256 * K, 1 * M),
+    "mount": (512, 512, 1 * K, 8 * K, 32 * K),
+    "mountpoint": (512, 512, 1 * K, 8 * K, 32 * K),
+    "futex": (512, 512, 512, 512, 512),
+    "dentry_lookup": (1 * K, 1 * K, 1 * K, 4 * K, 16 * K),
+    "folio_wait": (256, 512, 2 * K, 16 * K, 64 * K),
+    "bit_wait": (256, 512, 2 * K, 16 * K, 64 * K),
+    "uid": (512, 1 * K, 4 * K, 32 * K, 128 * K),
+    "dquot": (1 * K, 2 * K, 8 * K, 64 * K, 256 * K),
+    "posix_timers": (512, 1 * K, 4 * K, 32 * K, 128 * K),
+    "css_set": (512, 512, 2 * K, 16 * K, 64 * K),
+    "ucounts": (1 * K, 1 * K, 4 * K, 32 * K, 128 * K),
+    "blocked_locks": (512, 1 * K, 4 * K, 32 * K, 128 * K),
+    "ksm_mm": (1 * K, 1 * K, 4 * K, 32 * K, 128 * K),
+    "khugepaged_mm": (1 * K, 1 * K, 4 * K, 32 * K, 128 * K),
 }
-BYTES = {"dentry": 8, "inode": 8, "dentry_lookup": 8, "folio_wait": 24,
-         "bit_wait": 24, "mount": 8, "mountpoint": 8, "futex": 64}
+SIZES = {memory: {name: buckets[place] for name, buckets in BUCKETS.items()}
+         for place, memory in enumerate(MEMORIES)}
+BYTES = dict.fromkeys(BUCKETS, 8) | {
+    "folio_wait": 24, "bit_wait": 24, "posix_timers": 16, "futex": 64}
+# As mainline has them, or by the CPUs.
+NOT_OURS = ("dentry", "inode", "mount", "mountpoint", "futex")
 HOST = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -55,10 +61,10 @@ def test_memory(kernel, mem):
         assert table["sized-by"] in ("memory", "minimum", "cpus")
     assert tables["futex"]["sized-by"] == "cpus"
     assert tables["dentry"]["sized-by"] == "memory"
-    # The tables that are larger than mainline's, at most 1/1000 of memory.
-    ours = sum(tables[name]["bytes"] for name in
-               ("folio_wait", "bit_wait", "dentry_lookup"))
-    print(f"{mem}: {ours} bytes in folio_wait, bit_wait, dentry_lookup")
+    # The tables that mainline does not size from memory: 1/1000 at most.
+    ours = sum(table["bytes"] for name, table in tables.items()
+               if name not in NOT_OURS)
+    print(f"{mem}: {ours} bytes in tables that mainline does not size")
     if guest.limits.memory(mem, "mem") >= 1 << 30:
         assert ours * 1000 <= guest.limits.memory(mem, "mem")
 
@@ -86,9 +92,15 @@ GOOD = [
      {"dentry": 4 * K, "inode": 2 * K, "mount": 128, "mountpoint": 256}),
     ("dhash_entries=8K hash_entries=dentry:4K", {"dentry": 4 * K}),
     ("hash_entries=dentry:4K dhash_entries=8K", {"dentry": 8 * K}),
+    ("hash_entries=uid:128,dquot:512,posix_timers:512,css_set:128,ucounts:1K",
+     {"uid": 128, "dquot": 512, "posix_timers": 512, "css_set": 128,
+      "ucounts": 1 * K}),
+    ("hash_entries=blocked_locks:128,ksm_mm:1K,khugepaged_mm:1K",
+     {"blocked_locks": 128, "ksm_mm": 1 * K, "khugepaged_mm": 1 * K}),
     # From vmalloc: larger than one block of pages.
-    ("hash_entries=bit_wait:512K,folio_wait:512K",
-     {"bit_wait": 512 * K, "folio_wait": 512 * K}),
+    ("hash_entries=bit_wait:512K,folio_wait:512K,css_set:1M,ucounts:1M",
+     {"bit_wait": 512 * K, "folio_wait": 512 * K, "css_set": 1 * M,
+      "ucounts": 1 * M}),
 ]
 
 # Command lines that are not: the table and its size, and the one warning.
