@@ -3,6 +3,7 @@
 
 import sys
 
+import bench_crowd
 import bench_hashstats
 import bench_herd
 import bench_inode
@@ -36,7 +37,8 @@ def verb(name, measure):
 
 
 if __name__ == "__main__":
-    dispatch({"hashstats": verb("hashstats", bench_hashstats.measure),
+    dispatch({"crowd": verb("crowd", bench_crowd.measure),
+              "hashstats": verb("hashstats", bench_hashstats.measure),
               "herd": verb("herd", bench_herd.measure),
               "inode": verb("inode", bench_inode.measure),
               "mbcache": verb("mbcache", bench_mbcache.measure),
