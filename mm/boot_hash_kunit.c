@@ -161,8 +161,8 @@ static const struct size_case size_cases[] = {
 	SIZE("css_set", SZ_32G, 4, 1 << 16, MAXIMUM),
 #endif
 	SIZE("ucounts", SZ_4G, 4, 1 << 15, MEMORY),
-	SIZE("ucounts", SZ_16G, 4, 1 << 17, MEMORY),
-	SIZE("ucounts", SZ_1T, 4, 1 << 17, MAXIMUM),
+	SIZE("ucounts", SZ_32G, 4, 1 << 18, MEMORY),
+	SIZE("ucounts", SZ_64G, 4, 1 << 18, MAXIMUM),
 #ifdef CONFIG_FILE_LOCKING
 	SIZE("blocked_locks", SZ_4G, 4, 1 << 15, MEMORY),
 	SIZE("blocked_locks", SZ_16G, 4, 1 << 17, MEMORY),

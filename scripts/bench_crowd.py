@@ -91,10 +91,7 @@ CROWDS = (
 # What walks all of a table: a hierarchy that comes.  Of one size.
 MOUNTS = Crowd("mounts", "mounts -d /hierarchy", 1, 20,
                {"css_set": ("cgroup_setup_root",)})
-# Their crowd is measured to its end; the figures are named by it.
-FIGURES = {"uid": MOST, "dquot": MOST, "posix_timers": MOST, "css_set": MANY,
-           "blocked_locks": MANY, "ucounts": MANY, "ksm_mm": MANY,
-           "khugepaged_mm": MANY}
+TABLES = tuple(dict.fromkeys(of for crowd in CROWDS for of in crowd.lookups))
 SHORT = {MANY: "10k", MOST: "100k"}
 # Makes an object as well, and takes a lock another way: not a look-up alone.
 CHANGES = {("timers", "create")}
@@ -126,8 +123,9 @@ def measure(result, quick):
     result.run("known-loop", instructions=insns, counted=insns)
     kernels = {"base": base, "ours": ours}
     for crowd in (*CROWDS, MOUNTS):
-        for name in ("base", "ours", "again"):
-            count(result, crowd, load, name, kernels.get(name, base))
+        for name, kernel in (("base", base), ("ours", ours), ("again", base),
+                             ("ours-again", ours)):
+            count(result, crowd, load, name, kernel)
     count(result, CROWDS[0], load, "old-size", ours, f"{APPEND} {OLD_SIZE}")
     for number in range(load.rounds):
         for crowd in CROWDS:
@@ -243,14 +241,16 @@ def curves(result):
     return list(found.values())
 
 
-def growth(curve, kernel):
-    """How much dearer a look-up is in the largest crowd than in 100."""
-    costs = curve[kernel]
-    return costs[max(costs)] / costs[SMALL]
+def growth(curve, kernel, size):
+    """How much dearer a look-up is in a crowd of this size than in 100."""
+    return curve[kernel][size] / curve[kernel][SMALL]
 
 
-def base_cost(curve, size=SMALL):
-    return statistics.fmean((curve["base"][size], curve["again"][size]))
+def ratio_at_100(curve):
+    """Of the means of two guests each: where they put objects is chance."""
+    ours, base = (statistics.fmean(curve[name][SMALL] for name in names)
+                  for names in (("ours", "ours-again"), ("base", "again")))
+    return ours / base
 
 
 def furthest(values):
@@ -260,26 +260,26 @@ def furthest(values):
 
 def figures(result):
     all_curves = curves(result)
-    for of, most in FIGURES.items():
-        mine = [one for one in all_curves if one["table"] == of]
-        # A crowd of its own, to its end; other tables' crowds may be smaller.
-        mine = [one for one in mine if max(one["ours"]) >= most] or mine
-        own = [one for one in all_curves if one["table"] == of]
-        name = f"{of}_{SHORT[most]}_vs_100"
-        result.figure(name, max(growth(one, "ours") for one in own))
-        result.figure(f"{name}_base", max(growth(one, "base") for one in mine))
-    result.figure("worst_growth", max(growth(one, "ours")
-                                      for one in all_curves))
+    worst = 0
+    for of in TABLES:
+        for size, short in SHORT.items():
+            mine = [one for one in all_curves
+                    if one["table"] == of and size in one["ours"]]
+            for kernel, end in (("ours", ""), ("base", "_base")) if mine else ():
+                most = max(growth(one, kernel, size) for one in mine)
+                result.figure(f"{of}_{short}_vs_100{end}", most)
+                worst = max(worst, most if kernel == "ours" else 0)
+    result.figure("worst_growth", worst)
     lookups = [one for one in all_curves
                if (one["crowd"], one["operation"]) not in CHANGES]
     result.figure("worst_ratio_at_100",
-                  max(one["ours"][SMALL] / base_cost(one) for one in lookups))
+                  max(map(ratio_at_100, lookups)))
     result.figure("worst_aa_ratio_at_100",
                   furthest([one["again"][SMALL] / one["base"][SMALL]
                             for one in lookups]))
     operations(result)
     result.figure("uid_100k_vs_100_at_128_buckets",
-                  max(growth(one, "old-size") for one in all_curves
+                  max(growth(one, "old-size", MOST) for one in all_curves
                       if one["table"] == "uid" and "old-size" in one))
 
 
@@ -314,7 +314,7 @@ def show(result):
                      *(f"{one['base'][size]:.1f} {one['ours'][size]:.1f}"
                        for size in sizes),
                      *[""] * (len(all_sizes(result)) - len(sizes)),
-                     f"{one['ours'][SMALL] / base_cost(one):.3f}"))
+                     f"{ratio_at_100(one):.3f}"))
     table(rows, ("table", "crowd", "operation", *all_sizes(result),
                  "ours/base at 100"))
     print("\n  microseconds of one operation, base and ours, medians")

@@ -34,7 +34,7 @@ BUCKETS = {
 SIZES = {memory: {name: buckets[place] for name, buckets in BUCKETS.items()}
          for place, memory in enumerate(MEMORIES)}
 BYTES = dict.fromkeys(BUCKETS, 8) | {
-    "folio_wait": 24, "bit_wait": 24, "posix_timers": 16, "futex": 64}
+    "folio_wait": 24, "bit_wait": 24, "futex": 64}
 # As mainline has them, or by the CPUs.
 NOT_OURS = ("dentry", "inode", "mount", "mountpoint", "futex")
 HOST = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -81,7 +81,7 @@ LINE = re.compile("^crowd_stress: " + ", ".join(rf"(\d+) {kind}" for kind in KIN
 OURS = re.compile(r"boot_hash|_chain_length|uid_hash|find_ucounts|ucounts_hash|find_dquot|"
                   r"dquot_hash|posix_timers_find|posix_timer_(by_id|add|unhash)|"
                   r"lock_next_id|timer_bucket|find_existing_css_set|css_set_hash|"
-                  r"css_set_(cgroups|head)|blocked_head|posix_locks_deadlock|"
+                  r"css_set_(index|head)|mm_slot_hash|blocked_head|posix_locks_deadlock|"
                   r"locks_\w+_blocked|mm_slot_")
 
 
