@@ -3,46 +3,59 @@
 
 import json
 import sys
+from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
-# Text that can be read and diffed, the same each time.
+# A drawing that can be mailed: text as text, the same each time.
 matplotlib.rcParams["svg.fonttype"] = "none"
 matplotlib.rcParams["svg.hashsalt"] = "boothash"
 from matplotlib import pyplot  # noqa: E402  pylint: disable=wrong-import-position
 
-COLOURS = {"base": "tab:red", "ours": "tab:blue"}
-LABELS = {"base": "6.12", "ours": "this series"}
-MARKS = "os^vDx+*"
+# Kernel -> what it is called, colour, line.
+SHOWN = {"base": ("6.12", "tab:red", "o-"),
+         "ours": ("this series", "tab:blue", "s--")}
 
 
 def draw(rows, path):
     names = list(dict.fromkeys(row["table"] for row in rows))
     figure, panels = pyplot.subplots(2, (len(names) + 1) // 2,
-                                     figsize=(14, 6.5), squeeze=False)
+                                     figsize=(12, 6), squeeze=False,
+                                     sharex=True, sharey=True)
     for panel, name in zip(panels.flat, names):
-        mine = [row for row in rows if row["table"] == name]
-        for row, mark in zip(mine, MARKS):
-            for kernel, colour in COLOURS.items():
-                points = sorted((int(size), insns)
-                                for size, insns in row[kernel].items())
-                panel.plot(*zip(*points), mark + "-", color=colour, ms=4,
-                           lw=0.9, label=f"{LABELS[kernel]}: {row['crowd']}, "
-                           f"{row['operation']}")
+        for row in rows:
+            if row["table"] == name:
+                curves(panel, row)
         panel.set_title(name)
         panel.set_xscale("log")
         panel.set_yscale("log")
-        panel.set_ylim(bottom=10)
-        panel.grid(which="major", lw=0.3)
-        panel.legend(fontsize=5)
+        panel.minorticks_off()
+        panel.grid(lw=0.3)
+    for panel in panels[-1]:
         panel.set_xlabel("objects")
     for panel in panels[:, 0]:
         panel.set_ylabel("instructions of the look-ups\nof one operation")
-    figure.tight_layout()
-    figure.savefig(path, dpi=110, metadata={"Date": None}
-                   if path.endswith(".svg") else None)
+    handles, _ = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles[:2], [label for label, _, _ in SHOWN.values()],
+                  loc="upper center", ncol=2, frameon=False)
+    if path.suffix != ".svg":
+        figure.savefig(path, dpi=110)
+        return
+    figure.savefig(path, metadata={"Date": None})
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("".join(f"{line.rstrip()}\n" for line in lines),
+                    encoding="utf-8")
+
+
+def curves(panel, row):
+    """One kind of crowd and of operation on both kernels."""
+    for kernel, (label, colour, line) in SHOWN.items():
+        points = sorted((int(size), insns)
+                        for size, insns in row[kernel].items())
+        panel.plot(*zip(*points), line, color=colour, ms=3, lw=0.9,
+                   label=label)
 
 
 if __name__ == "__main__":
-    draw(json.load(sys.stdin), sys.argv[1])
+    draw(json.load(sys.stdin), Path(sys.argv[1]))

@@ -119,7 +119,9 @@ def check_tables(parts):
     assert most.pop("merged") > 0
     assert set(before) == set(most) == set(after) == set(TABLES)
     for name in TABLES:
-        assert before[name][0] < most[name], name
+        # With sanitizers there are few readings, and a wait is short.
+        if len(seen["uid"]) > 20:
+            assert before[name][0] < most[name], name
         assert after[name][0] <= before[name][0], (name, before, after)
 
 

@@ -53,7 +53,7 @@
 #endif
 
 #define FIRST_ID	100000
-#define NEW_ID		3000000000U	/* never part of the crowd */
+#define NEW_ID		(FIRST_ID + 65536 * 40000U)	/* never in the crowd */
 #define DIR_FILES	1000
 #define NAME_SIZE	64
 #define MOST		1000000		/* members, operations */
@@ -75,7 +75,6 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* All that the kernel does is inside; what is drawn is decided before. */
 static __always_inline void mark_begin(void)
 {
 	asm volatile("nopl %c0(%%rax)" : : "i" (0x62680101) : "memory");
