@@ -93,7 +93,8 @@ MOUNTS = Crowd("mounts", "mounts -d /hierarchy", 1, 20,
                {"css_set": ("cgroup_setup_root",)})
 TABLES = tuple(dict.fromkeys(of for crowd in CROWDS for of in crowd.lookups))
 SHORT = {MANY: "10k", MOST: "100k"}
-# Makes an object as well, and takes a lock another way: not a look-up alone.
+# Makes an object as well, and takes a lock another way: not a look-up alone,
+# so that it has a figure of its own.
 CHANGES = {("timers", "create")}
 
 
