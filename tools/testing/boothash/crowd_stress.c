@@ -1483,21 +1483,6 @@ static void give_up(int signal)
 	_exit(3);
 }
 
-static unsigned int to_number(const char *text, int option, unsigned int max)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || !value || value > max) {
-		fprintf(stderr, "crowd_stress: -%c %s: accepted are 1 to %u\n",
-			option, text, max);
-		exit(2);
-	}
-	return value;
-}
-
 static void print_usage(void)
 {
 	fputs("usage: crowd_stress DIR [-t SECONDS] [-p PROCESSES] [-w SECONDS]\n"
@@ -1512,11 +1497,11 @@ static void arguments(int argc, char **argv)
 
 	while ((c = getopt(argc, argv, "t:p:w:q:g:")) != -1) {
 		if (c == 't') {
-			opt.seconds = to_number(optarg, c, 1000000);
+			opt.seconds = option_number(optarg, c, 1000000);
 		} else if (c == 'p') {
-			opt.procs = to_number(optarg, c, MAX_PROCS);
+			opt.procs = option_number(optarg, c, MAX_PROCS);
 		} else if (c == 'w') {
-			opt.patience = to_number(optarg, c, 1000000);
+			opt.patience = option_number(optarg, c, 1000000);
 		} else if (c == 'g') {
 			opt.groups = optarg;
 		} else if (c == 'q') {

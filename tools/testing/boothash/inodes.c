@@ -389,21 +389,6 @@ static void phase(int number)
 		;
 }
 
-static unsigned int to_number(const char *text, int option, unsigned int max)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || !value || value > max) {
-		fprintf(stderr, "inodes: -%c %s: accepted are 1 to %u\n", option,
-			text, max);
-		exit(2);
-	}
-	return value;
-}
-
 static void print_usage(void)
 {
 	fputs("usage: inodes DIR... [-p PROCESSES] [-n FILES] [-k] [-c | -l]\n"
@@ -420,9 +405,9 @@ static void arguments(int argc, char **argv)
 
 	while ((c = getopt(argc, argv, "p:n:kcl")) != -1) {
 		if (c == 'p')
-			opt.procs = to_number(optarg, c, 1000);
+			opt.procs = option_number(optarg, c, 1000);
 		else if (c == 'n')
-			opt.files = to_number(optarg, c, 1000000);
+			opt.files = option_number(optarg, c, 1000000);
 		else if (c == 'k')
 			opt.keep = 1;
 		else if (c == 'c')
