@@ -88,7 +88,7 @@ CROWDS = (
     Crowd("ksm", "ksm", MANY, 200, {"ksm_mm": KSM}),
     Crowd("huge", "huge", MANY, 200, {"khugepaged_mm": HUGE}),
 )
-# What walks all of a table: a hierarchy that comes.  Of one size.
+# What walks all of a table in the base: a hierarchy that comes.  Of one size.
 MOUNTS = Crowd("mounts", "mounts -d /hierarchy", 1, 20,
                {"css_set": ("cgroup_setup_root",)})
 TABLES = tuple(dict.fromkeys(of for crowd in CROWDS for of in crowd.lookups))
