@@ -138,9 +138,6 @@ const char *boot_hash_origin_name(enum boot_hash_origin origin);
 
 #define boot_hash_table(table)	runtime_const_ptr(table)
 
-/* How many buckets, for who must see them all. */
-#define boot_hash_size(table)	(1UL << (32 - table##_shift))
-
 /*
  * The bucket of a key, by a function such as hash_ptr(key, bits) or
  * hash_pair(word, word, bits).
@@ -205,8 +202,6 @@ static inline void boot_hash_destroy(struct boot_hash *hash)
 	static type table[1 << (fixed_bits)] __VA_ARGS__
 
 #define boot_hash_table(table)	(table)
-
-#define boot_hash_size(table)	ARRAY_SIZE(table)
 
 #define boot_hash_index(table, function, ...)				\
 	function(__VA_ARGS__, table##_bits)
