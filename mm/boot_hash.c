@@ -81,6 +81,7 @@ const char *boot_hash_origin_name(enum boot_hash_origin origin)
 		[BOOT_HASH_MINIMUM]	= "minimum",
 		[BOOT_HASH_MAXIMUM]	= "maximum",
 		[BOOT_HASH_CMDLINE]	= "command line",
+		[BOOT_HASH_OFF]		= "off",
 	};
 
 	return names[origin];
@@ -343,15 +344,46 @@ static bool is_for(const struct boot_hash_request *request,
 	       !strncmp(hash->name, request->name, request->name_len);
 }
 
-/* Why the text of @request is no size; NULL if it is one. */
+/* The size that memory gives an optional table. */
+#define AUTO_SIZE	U64_MAX
+
+/* Why the text of @request is no size of @hash; NULL if it is one. */
 static const char *not_a_size(const struct boot_hash_request *request,
+			      const struct boot_hash *hash,
 			      unsigned long long *wanted)
 {
+	bool optional = hash->flags & BOOT_HASH_OPTIONAL;
+
+	if (optional && request->value_len == strlen("auto") &&
+	    !strncmp(request->value, "auto", request->value_len)) {
+		*wanted = AUTO_SIZE;
+		return NULL;
+	}
 	if (boot_hash_parse(request->value, request->value_len, wanted))
-		return "is no number of buckets (N, NK, NM or NG)";
-	if (!*wanted)
+		return optional ?
+		       "is no number of buckets (N, NK, NM, NG or auto)" :
+		       "is no number of buckets (N, NK, NM or NG)";
+	if (!*wanted && !optional)
 		return "is no size (2 or more)";
+	if (*wanted == AUTO_SIZE)
+		--*wanted;
 	return NULL;
+}
+
+/* Buckets for what the command line asks for; 0 if for no table. */
+static unsigned long buckets_for_request(const struct boot_hash *hash,
+					 unsigned long long wanted,
+					 enum boot_hash_origin *origin)
+{
+	if (hash->flags & BOOT_HASH_OPTIONAL) {
+		if (wanted == AUTO_SIZE)
+			return boot_hash_buckets(hash, &machine, origin);
+		if (!wanted) {
+			*origin = BOOT_HASH_OFF;
+			return 0;
+		}
+	}
+	return boot_hash_limit(hash, &machine, wanted, origin);
 }
 
 /* Is @request taken as it is? If not, say what was used instead. */
@@ -360,9 +392,12 @@ static void check_request(struct boot_hash_request *request,
 {
 	enum boot_hash_origin origin;
 	unsigned long long wanted;
-	const char *why = not_a_size(request, &wanted);
+	const char *why = not_a_size(request, hash, &wanted);
 
 	if (!why) {
+		if (hash->flags & BOOT_HASH_OPTIONAL &&
+		    (!wanted || wanted == AUTO_SIZE))
+			return;
 		boot_hash_limit(hash, &machine, wanted, &origin);
 		if (origin == BOOT_HASH_CMDLINE)
 			return;
@@ -384,20 +419,28 @@ static unsigned long choose_buckets(struct boot_hash *hash)
 	unsigned long buckets;
 	unsigned int i;
 
-	buckets = boot_hash_buckets(hash, &machine, &hash->origin);
+	if (hash->flags & BOOT_HASH_OPTIONAL) {
+		hash->origin = BOOT_HASH_OFF;
+		buckets = 0;
+	} else {
+		buckets = boot_hash_buckets(hash, &machine, &hash->origin);
+	}
 	for (i = 0; i < nr_requests; i++) {
 		const struct boot_hash_request *request = &requests[i];
 		unsigned long long wanted;
 
-		if (!is_for(request, hash) || not_a_size(request, &wanted))
+		if (!is_for(request, hash) ||
+		    not_a_size(request, hash, &wanted))
 			continue;
-		buckets = boot_hash_limit(hash, &machine, wanted,
-					  &hash->origin);
+		buckets = buckets_for_request(hash, wanted, &hash->origin);
 	}
 	return buckets;
 }
 
-/* @hash has its table: say what is not as it was asked for, and enter it. */
+/*
+ * @hash has its table, or none if it is optional and off: say what is not as it
+ * was asked for, and enter it.
+ */
 static void enter(struct boot_hash *hash, unsigned long wanted)
 {
 	unsigned int i;
@@ -423,7 +466,7 @@ static void enter(struct boot_hash *hash, unsigned long wanted)
 
 /**
  * boot_hash_alloc - size, allocate and register a table
- * @hash: the table; its members up to @hash->wakes are set
+ * @hash: the table; its members up to @hash->flags are set
  * @flags: HASH_EARLY and HASH_ZERO, as alloc_large_system_hash() takes them
  *
  * The size is what the command line names, else follows the machine. When
@@ -432,7 +475,8 @@ static void enter(struct boot_hash *hash, unsigned long wanted)
  * Context: __init. With HASH_EARLY before the page allocator is up, without
  * it after that; interrupts may be off. Takes boot_hash_rwsem. With hashdist
  * the pages are interleaved if numa_policy_init() has run.
- * Return: the buckets, @hash->nr_buckets of them. Panics if there is no page.
+ * Return: the buckets, @hash->nr_buckets of them; NULL for a table that is
+ * optional if nobody asked for it. Panics if there is no page.
  */
 void *__init boot_hash_alloc(struct boot_hash *hash, int flags)
 {
@@ -442,6 +486,10 @@ void *__init boot_hash_alloc(struct boot_hash *hash, int flags)
 	machine.all_pages = nr_all_pages;
 	machine.cpus = num_possible_cpus();
 	buckets = choose_buckets(hash);
+	if (!buckets) {
+		enter(hash, 0);
+		return NULL;
+	}
 	/* A high limit would switch off the scaling, but that is done here. */
 	hash->table = alloc_large_system_hash(hash->title, hash->bucket_size,
 					      buckets, 0, flags, &hash->bits,
@@ -453,7 +501,7 @@ void *__init boot_hash_alloc(struct boot_hash *hash, int flags)
 
 /**
  * boot_hash_create - size, allocate and register a table after boot
- * @hash: the table; its members up to @hash->wakes are set, the others 0
+ * @hash: the table; its members up to @hash->flags are set, the others 0
  *
  * For modules, and for caches that come and go. All that have one name are
  * sized alike, by the memory that there was at boot or by the command line.
@@ -562,6 +610,7 @@ static bool __init is_for_later(const struct boot_hash_request *request)
 static void __init check_unclaimed(struct boot_hash_request *request,
 				   const char *names)
 {
+	static const struct boot_hash later __initconst = {};
 	unsigned long long wanted;
 	const char *why;
 
@@ -571,7 +620,7 @@ static void __init check_unclaimed(struct boot_hash_request *request,
 			(int)request->value_len, request->value, names);
 		return;
 	}
-	why = not_a_size(request, &wanted);
+	why = not_a_size(request, &later, &wanted);
 	if (!why)
 		return;
 	request->said = true;

@@ -61,6 +61,19 @@ void boot_hash_count_lookup(struct boot_hash *hash, bool hit,
 EXPORT_SYMBOL_GPL(boot_hash_count_lookup);
 
 /**
+ * boot_hash_count_cache_hit - count what a cache before the table answered
+ * @hash: the table that was not asked
+ *
+ * Call it behind boot_hash_counts() only.
+ *
+ * Context: any but NMI.
+ */
+void boot_hash_count_cache_hit(struct boot_hash *hash)
+{
+	this_cpu_inc(hash->lookups->cache_hits);
+}
+
+/**
  * boot_hash_count_wake - count one wake-up
  * @hash: the table of wait queues, with @hash->wakes
  * @examined: entries of the queue that it looked at
@@ -94,6 +107,7 @@ static void sum_lookups(const struct boot_hash *hash,
 		sum->hit_nodes	+= READ_ONCE(of_cpu->hit_nodes);
 		sum->misses	+= READ_ONCE(of_cpu->misses);
 		sum->miss_nodes	+= READ_ONCE(of_cpu->miss_nodes);
+		sum->cache_hits	+= READ_ONCE(of_cpu->cache_hits);
 	}
 }
 
@@ -107,6 +121,7 @@ static void walk_lookups(const struct boot_hash *hash,
 	since_reset->hit_nodes	-= cleared->hit_nodes;
 	since_reset->misses	-= cleared->misses;
 	since_reset->miss_nodes	-= cleared->miss_nodes;
+	since_reset->cache_hits	-= cleared->cache_hits;
 }
 
 static void sum_wakes(const struct boot_hash *hash, struct boot_hash_wakes *sum)

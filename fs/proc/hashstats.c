@@ -86,7 +86,7 @@ static void show_spread(struct seq_file *m, const struct boot_hash_stats *stats)
 	seq_printf(m, "walk-longest-us: %llu\n", stats->longest_us);
 }
 
-static void show_lookups(struct seq_file *m,
+static void show_lookups(struct seq_file *m, const struct boot_hash *hash,
 			 const struct boot_hash_lookups *lookups)
 {
 	u64 all = (u64)lookups->hits + lookups->misses;
@@ -100,6 +100,15 @@ static void show_lookups(struct seq_file *m,
 	show_thousandths(m, "nodes-per-counted-miss",
 			 hash_histogram_ratio(lookups->miss_nodes,
 					      lookups->misses));
+	if (hash->flags & BOOT_HASH_DIRECT_MAPPED)
+		seq_printf(m, "stale: %lu\n", lookups->miss_nodes);
+	if (hash->flags & BOOT_HASH_CACHED) {
+		seq_printf(m, "cache-hits: %lu\n", lookups->cache_hits);
+		show_thousandths(m, "cache-hit-rate",
+				 hash_histogram_ratio(lookups->cache_hits,
+						      lookups->cache_hits +
+						      all));
+	}
 }
 
 static void show_wakes(struct seq_file *m, const struct boot_hash_wakes *wakes)
@@ -150,12 +159,15 @@ static int show_table(struct seq_file *m, struct boot_hash *hash)
 	seq_printf(m, "buckets: %lu\n", hash->nr_buckets);
 	seq_printf(m, "bytes: %llu\n", (u64)hash->nr_buckets * hash->bucket_size);
 	seq_printf(m, "sized-by: %s\n", boot_hash_origin_name(hash->origin));
+	if (!hash->nr_buckets)
+		return 0;
 	if (hash->chain_length)
 		show_spread(m, stats);
 	if (hash->lookups &&
 	    (boot_hash_counting_is_on() ||
-	     stats->lookups.hits || stats->lookups.misses))
-		show_lookups(m, &stats->lookups);
+	     stats->lookups.hits || stats->lookups.misses ||
+	     stats->lookups.cache_hits))
+		show_lookups(m, hash, &stats->lookups);
 	if (hash->wakes && (boot_hash_counting_is_on() || stats->wakes.wakes))
 		show_wakes(m, &stats->wakes);
 	if (hash->chain_length)

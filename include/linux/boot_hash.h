@@ -31,6 +31,17 @@ enum boot_hash_origin {
 	BOOT_HASH_MINIMUM,	/* less would have been taken */
 	BOOT_HASH_MAXIMUM,	/* more would have been taken */
 	BOOT_HASH_CMDLINE,	/* hash_entries= or a parameter of the table */
+	BOOT_HASH_OFF,		/* optional, and nobody asked for it */
+};
+
+/* What is different about a table; struct boot_hash, @flags. */
+enum boot_hash_flags {
+	/* Made only if the command line names it; `auto' is a size, too. */
+	BOOT_HASH_OPTIONAL	= 1 << 0,
+	/* A bucket holds one object, which another one may drive out. */
+	BOOT_HASH_DIRECT_MAPPED	= 1 << 1,
+	/* Look-ups come to the table only if a cache before it misses. */
+	BOOT_HASH_CACHED	= 1 << 2,
 };
 
 /*
@@ -42,6 +53,7 @@ struct boot_hash_lookups {
 	unsigned long	hit_nodes;	/* examined by the hits */
 	unsigned long	misses;
 	unsigned long	miss_nodes;	/* examined by the misses */
+	unsigned long	cache_hits;	/* that never came to the table */
 };
 
 /*
@@ -71,6 +83,7 @@ struct boot_hash_wakes {
  *	guards this bucket, by itself. NULL if nobody can tell.
  * @lookups: per-CPU counters, or NULL if look-ups are not counted
  * @wakes: per-CPU counters, or NULL if the buckets are no wait queues
+ * @flags: of enum boot_hash_flags
  * @table: the buckets
  * @nr_buckets: number of buckets, a power of two, 2 or more
  * @bits: log2 of @nr_buckets
@@ -81,7 +94,7 @@ struct boot_hash_wakes {
  * @walkers: who keep it from going, by boot_hash_get_from()
  * @node: entry in the register
  *
- * The owner sets the members up to @wakes, boot_hash_alloc() or
+ * The owner sets the members up to @flags, boot_hash_alloc() or
  * boot_hash_create() the others.
  */
 struct boot_hash {
@@ -97,6 +110,7 @@ struct boot_hash {
 							unsigned int max);
 	struct boot_hash_lookups __percpu *lookups;
 	struct boot_hash_wakes __percpu	*wakes;
+	unsigned int			flags;
 
 	void				*table;
 	unsigned long			nr_buckets;
@@ -223,6 +237,7 @@ static __always_inline bool boot_hash_counts(void)
 
 void boot_hash_count_lookup(struct boot_hash *hash, bool hit,
 			    unsigned int nodes);
+void boot_hash_count_cache_hit(struct boot_hash *hash);
 void boot_hash_count_wake(struct boot_hash *hash, unsigned int examined,
 			  unsigned int matched, unsigned int called);
 
@@ -238,6 +253,10 @@ static __always_inline bool boot_hash_counts(void)
 
 static inline void boot_hash_count_lookup(struct boot_hash *hash, bool hit,
 					  unsigned int nodes)
+{
+}
+
+static inline void boot_hash_count_cache_hit(struct boot_hash *hash)
 {
 }
 

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A hash table in front of the page index.
+ *
+ * The folios of a file are in an XArray, a radix tree: a random look-up in a
+ * large file takes a cache miss a level. Before Linux 2.5 there was one hash
+ * table for the pages of all files, sized from memory, and a look-up took a
+ * miss for the bucket ("Linux Kernel Hash Table Behavior", CITI technical
+ * report 00-1, 2000). This is such a table as a cache of the trees: off unless
+ * the command line has hash_entries=page:N, since it helps look-ups at random
+ * in one file that has at least a slot for each page, and loses where several
+ * files compete for its slots.
+ *
+ * It is direct-mapped. A slot holds the folio that was found last for one of
+ * the (mapping, index) that share it. The pages of a file are in slots one
+ * behind the other, so that a look-up of the next page finds its slot in the
+ * same cache line; where a file begins is by golden ratio.
+ *
+ * Slots promise nothing
+ * ---------------------
+ *
+ * Slots are written without a lock by who has just found a folio in its tree,
+ * and nobody clears them: neither when a folio leaves its file nor when it is
+ * freed. So whatever is found in a slot is checked against the folio itself:
+ * a reference is taken, and then it must be up to date, and have the mapping
+ * and the index. Everything else is looked up in the tree.
+ *
+ * The reference. Slots outlive the folio, so what is tried to be got may be
+ * any page by now. Its struct page is there: see "Memory that goes". Frozen,
+ * free and tail pages have no references, and folio_try_get() fails. On any
+ * other page the reference is as harmless as that of the page cache (see
+ * "Lockless page cache" in mm/filemap.c), of GUP-fast and of who walks page
+ * frames, such as page_idle. It is not even taken if the mapping is another.
+ *
+ * With the reference, a folio of the page cache can neither be freed nor split
+ * nor collapsed nor migrated nor reclaimed: all of these freeze the reference
+ * count at what they know of. So its size is stable, and if it is in a page
+ * cache it stays at its index until it is truncated.
+ *
+ * Up to date, mapping, index, in this order. What remains is a folio that
+ * comes to its mapping just now, and may yet fail to. It gets the mapping
+ * before it is in the tree, but it is not up to date: a folio from the
+ * allocator never is, and is made so after it was added (in a collapse, when
+ * it cannot fail any more). folio_mark_uptodate() has a write barrier before
+ * the flag, and folio_test_uptodate() a read barrier behind it. Some are up to
+ * date before: what is stolen from a pipe (fuse), where
+ * replace_page_cache_folio() does not fail, and pages of secretmem, which are
+ * only looked up under their lock. For these the index is written before the
+ * mapping and read after it. Pages that a file system gives the mapping and
+ * index of a file without adding them (f2fs, for compressed data) are not up
+ * to date. nilfs2, when it moves a folio to another mapping, keeps its index.
+ *
+ * Case by case:
+ *
+ * - Large folios: each index has a slot of its own, which holds the folio; the
+ *   index may be anywhere in it.
+ * - Split, collapse: references are frozen meanwhile. Afterwards the folio no
+ *   longer has all of its indices, or no longer has the mapping.
+ * - Migration: the old folio is frozen and loses its mapping; the new one is up
+ *   to date after it has taken the place in the tree.
+ * - Truncation, invalidation, reclaim: the mapping is taken from the folio
+ *   under the lock of the tree, in the same critical section that takes the
+ *   folio from the tree. A look-up that still sees the mapping is as if it had
+ *   come before; one that begins after truncation does not see it.
+ * - Shadow entries, values: never in a slot, so these are found in the tree.
+ * - DAX: its entries are values. Its struct pages are never in a slot.
+ * - shmem: a folio may leave its mapping for the swap cache and come back, up
+ *   to date, only to fail. So what is swap-backed is never taken from a slot.
+ * - hugetlb: is up to date before it is added, and is not taken either.
+ * - An inode that goes has no folio left with its mapping, so another one may
+ *   have its address.
+ *
+ * Memory that goes
+ * ----------------
+ *
+ * Slots with pages of a range of memory are cleared when it has gone offline,
+ * and after a grace period nobody looks at these any more. None can come back:
+ * who writes a slot has a reference on the folio, and pages with references
+ * do not go offline. Memory of devices is removed otherwise, but is never in
+ * a slot. Of the struct pages of hugetlb that are mapped read-only,
+ * folio_try_get() knows.
+ */
+
+#define pr_fmt(fmt) "page_hash: " fmt
+
+#include <linux/boot_hash.h>
+#include <linux/hash.h>
+#include <linux/memory.h>
+#include <linux/mm.h>
+#include <linux/notifier.h>
+#include <linux/pagemap.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+
+#include "page_hash.h"
+
+DEFINE_STATIC_KEY_FALSE(page_hash_key);
+
+static struct page_hash page_hash __ro_after_init;
+
+static struct folio **slot_of(const struct page_hash *hash,
+			      const struct address_space *mapping,
+			      pgoff_t index)
+{
+	return &hash->slots[(hash_ptr(mapping, 32) + index) & hash->mask];
+}
+
+/*
+ * Is @folio, on which the caller has a reference, in @mapping at @index? The
+ * order matters: see "Up to date, mapping, index" above.
+ */
+static bool is_at(struct folio *folio, const struct address_space *mapping,
+		  pgoff_t index)
+{
+	if (!folio_test_uptodate(folio) || folio_test_swapbacked(folio) ||
+	    folio_test_hugetlb(folio))
+		return false;
+	/* Pairs with smp_wmb() in filemap_set_place(). */
+	return smp_load_acquire(&folio->mapping) == mapping &&
+	       index - READ_ONCE(folio->index) < folio_nr_pages(folio);
+}
+
+/**
+ * page_hash_find_in - find a folio by its slot
+ * @hash: the table
+ * @mapping: the file
+ * @index: index of a page of the folio, in pages
+ * @used: was there anything in the slot?
+ *
+ * Context: any; the caller holds the RCU read lock.
+ * Return: the folio, up to date when this looked, with a reference; NULL if
+ * the tree must be asked.
+ */
+struct folio *page_hash_find_in(const struct page_hash *hash,
+				struct address_space *mapping, pgoff_t index,
+				bool *used)
+{
+	struct folio *folio = READ_ONCE(*slot_of(hash, mapping, index));
+
+	*used = folio;
+	if (!folio || READ_ONCE(folio->mapping) != mapping)
+		return NULL;
+	if (!folio_try_get(folio))
+		return NULL;
+	if (is_at(folio, mapping, index))
+		return folio;
+	folio_put(folio);
+	return NULL;
+}
+
+/**
+ * page_hash_add_to - remember a folio
+ * @hash: the table
+ * @mapping: the file
+ * @index: the index by which it was found, in pages
+ * @folio: the folio; the caller has a reference
+ *
+ * Context: any; takes no lock.
+ */
+void page_hash_add_to(const struct page_hash *hash,
+		      struct address_space *mapping, pgoff_t index,
+		      struct folio *folio)
+{
+	struct folio **slot = slot_of(hash, mapping, index);
+
+	if (folio_test_swapbacked(folio))
+		return;
+	/* A folio that was not up to date may be there already. */
+	if (READ_ONCE(*slot) != folio)
+		WRITE_ONCE(*slot, folio);
+}
+
+/**
+ * page_hash_forget_in - forget the folios in a range of memory
+ * @hash: the table
+ * @start_pfn: the first page frame
+ * @nr_pages: number of page frames
+ *
+ * Context: process context, sleeps for a grace period; no folio of the range
+ * is in use. When it returns nobody looks at these folios any more.
+ */
+void page_hash_forget_in(const struct page_hash *hash, unsigned long start_pfn,
+			 unsigned long nr_pages)
+{
+	unsigned long i;
+
+	for (i = 0; i <= hash->mask; i++) {
+		struct folio *folio = READ_ONCE(hash->slots[i]);
+
+		/* Whatever else was written meanwhile is found in its tree. */
+		if (folio && folio_pfn(folio) - start_pfn < nr_pages)
+			WRITE_ONCE(hash->slots[i], NULL);
+		cond_resched();
+	}
+	synchronize_rcu();
+}
+
+#ifdef CONFIG_PAGE_HASH
+
+static unsigned int slot_is_used(void *slot, unsigned int max)
+{
+	return READ_ONCE(*(struct folio **)slot) ? 1 : 0;
+}
+
+static DEFINE_PER_CPU(struct boot_hash_lookups, page_hash_lookups);
+
+static struct boot_hash page_boot_hash = {
+	.name		= "page",
+	.title		= "Page",
+	.bucket_size	= sizeof(struct folio *),
+	/* What `auto' means: a slot a page. */
+	.mem_per_bucket	= PAGE_SIZE,
+	.chain_length	= slot_is_used,
+	.lookups	= &page_hash_lookups,
+	.flags		= BOOT_HASH_OPTIONAL | BOOT_HASH_DIRECT_MAPPED,
+};
+
+/**
+ * page_hash_find - find a folio without its tree
+ * @mapping: the file
+ * @index: index of a page of the folio, in pages
+ *
+ * Call it behind page_hash_is_on() only.
+ *
+ * Context: any but NMI; takes the RCU read lock.
+ * Return: the folio with a reference; NULL if the tree must be asked.
+ */
+struct folio *page_hash_find(struct address_space *mapping, pgoff_t index)
+{
+	struct folio *folio;
+	bool used;
+
+	rcu_read_lock();
+	folio = page_hash_find_in(&page_hash, mapping, index, &used);
+	rcu_read_unlock();
+	if (boot_hash_counts())
+		boot_hash_count_lookup(&page_boot_hash, folio, used);
+	return folio;
+}
+
+/**
+ * page_hash_add - remember what the tree had
+ * @mapping: the file
+ * @index: the index by which it was found, in pages
+ * @entry: what filemap_get_entry() returns; a folio has a reference
+ *
+ * Call it behind page_hash_is_on() only.
+ *
+ * Context: any.
+ */
+void page_hash_add(struct address_space *mapping, pgoff_t index, void *entry)
+{
+	if (entry && !xa_is_value(entry))
+		page_hash_add_to(&page_hash, mapping, index, entry);
+}
+
+/* See "Memory that goes". */
+static int __meminit page_hash_memory_callback(struct notifier_block *self,
+					       unsigned long action, void *arg)
+{
+	const struct memory_notify *range = arg;
+
+	if (action == MEM_OFFLINE)
+		page_hash_forget_in(&page_hash, range->start_pfn,
+				    range->nr_pages);
+	return NOTIFY_OK;
+}
+
+/**
+ * page_hash_init - make the table if the command line asks for it
+ *
+ * Context: once at boot, when pages can be allocated.
+ */
+void __init page_hash_init(void)
+{
+	page_hash.slots = boot_hash_alloc(&page_boot_hash, HASH_ZERO);
+	if (!page_hash.slots)
+		return;
+	page_hash.mask = page_boot_hash.nr_buckets - 1;
+	hotplug_memory_notifier(page_hash_memory_callback,
+				DEFAULT_CALLBACK_PRI);
+	static_branch_enable(&page_hash_key);
+}
+
+#endif /* CONFIG_PAGE_HASH */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _MM_PAGE_HASH_H
+#define _MM_PAGE_HASH_H
+
+#include <linux/init.h>
+#include <linux/jump_label.h>
+#include <linux/types.h>
+
+struct address_space;
+struct folio;
+
+/**
+ * struct page_hash - where folios may be found without their page index
+ * @slots: a folio each, or NULL; see mm/page_hash.c for what they promise
+ * @mask: number of slots, a power of two, less 1
+ */
+struct page_hash {
+	struct folio	**slots;
+	unsigned long	mask;
+};
+
+struct folio *page_hash_find_in(const struct page_hash *hash,
+				struct address_space *mapping, pgoff_t index,
+				bool *used);
+void page_hash_add_to(const struct page_hash *hash,
+		      struct address_space *mapping, pgoff_t index,
+		      struct folio *folio);
+void page_hash_forget_in(const struct page_hash *hash, unsigned long start_pfn,
+			 unsigned long nr_pages);
+
+#ifdef CONFIG_PAGE_HASH
+
+DECLARE_STATIC_KEY_FALSE(page_hash_key);
+
+/* Did the command line ask for the table? A NOP in the caller if not. */
+static __always_inline bool page_hash_is_on(void)
+{
+	return static_branch_unlikely(&page_hash_key);
+}
+
+void __init page_hash_init(void);
+struct folio *page_hash_find(struct address_space *mapping, pgoff_t index);
+void page_hash_add(struct address_space *mapping, pgoff_t index, void *entry);
+
+#else
+
+static __always_inline bool page_hash_is_on(void)
+{
+	return false;
+}
+
+static inline void page_hash_init(void)
+{
+}
+
+static inline struct folio *page_hash_find(struct address_space *mapping,
+					   pgoff_t index)
+{
+	return NULL;
+}
+
+static inline void page_hash_add(struct address_space *mapping, pgoff_t index,
+				 void *entry)
+{
+}
+
+#endif /* CONFIG_PAGE_HASH */
+
+#endif /* _MM_PAGE_HASH_H */
