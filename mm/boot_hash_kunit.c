@@ -87,6 +87,15 @@ static const struct size_case size_cases[] = {
 	SIZE("dquot", SZ_64M, 4, 1024, MEMORY),
 	SIZE("dquot", SZ_1G, 4, 16384, MEMORY),
 #endif
+#ifdef CONFIG_BUFFER_HASH
+	SIZE("buffer", SZ_32M, 4, 512, MEMORY),
+	SIZE("buffer", SZ_1G, 4, 16384, MEMORY),
+#endif
+#ifdef CONFIG_PAGE_HASH
+	/* With `auto'. */
+	SIZE("page", SZ_32M, 4, SZ_32M >> PAGE_SHIFT, MEMORY),
+	SIZE("page", SZ_1G, 4, SZ_1G >> PAGE_SHIFT, MEMORY),
+#endif
 #ifdef CONFIG_POSIX_TIMERS
 	SIZE("posix_timers", SZ_32M, 4, 512, MINIMUM),
 	SIZE("posix_timers", SZ_64M, 4, 512, MEMORY),
@@ -149,6 +158,14 @@ static const struct size_case size_cases[] = {
 	SIZE("dquot", SZ_4G, 4, 1 << 16, MEMORY),
 	SIZE("dquot", SZ_32G, 4, 1 << 19, MEMORY),
 	SIZE("dquot", SZ_64G, 4, 1 << 19, MAXIMUM),
+#endif
+#ifdef CONFIG_BUFFER_HASH
+	SIZE("buffer", SZ_64G, 4, SZ_1M, MEMORY),
+	SIZE("buffer", SZ_1T, 4, SZ_1M, MAXIMUM),
+#endif
+#ifdef CONFIG_PAGE_HASH
+	SIZE("page", SZ_64G, 4, SZ_64G >> PAGE_SHIFT, MEMORY),
+	SIZE("page", SZ_1T, 4, SZ_256G >> PAGE_SHIFT, MEMORY),
 #endif
 #ifdef CONFIG_POSIX_TIMERS
 	SIZE("posix_timers", SZ_4G, 4, 1 << 15, MEMORY),
@@ -232,6 +249,10 @@ static void boot_hash_test_bounds(struct kunit *test)
 				KUNIT_EXPECT_LE(test, buckets, hash->max);
 			before = buckets;
 		}
+		if (hash->origin == BOOT_HASH_OFF) {
+			KUNIT_EXPECT_EQ(test, hash->nr_buckets, 0);
+			continue;
+		}
 		KUNIT_EXPECT_GE(test, hash->nr_buckets, BOOT_HASH_FEWEST);
 		KUNIT_EXPECT_EQ(test, hash->nr_buckets, 1UL << hash->bits);
 	}
@@ -243,6 +264,9 @@ static void boot_hash_test_budget(struct kunit *test)
 {
 	static const char * const ours[] = {
 		"folio_wait", "bit_wait", "dentry_lookup",
+#ifdef CONFIG_BUFFER_HASH
+		"buffer",
+#endif
 		"uid",
 #ifdef CONFIG_QUOTA
 		"dquot",

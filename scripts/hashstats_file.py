@@ -11,11 +11,12 @@ VERSION = "1"
 HEAD = "size buckets objects sum-pct".split()
 SIZES = [*(str(size) for size in range(16)), ">15"]
 NUMBERS = {"buckets", "bytes", "objects", "used", "longest", "capped",
-           "walk-us", "walk-longest-us", "lookups", "hits",
+           "walk-us", "walk-longest-us", "lookups", "hits", "stale",
+           "cache-hits",
            "wakes", "entries-examined", "entries-matched", "functions-called"}
 FRACTIONS = {"used-expected", "nodes-per-hit", "nodes-per-hit-expected",
              "variance-over-mean", "hit-rate", "nodes-per-counted-hit",
-             "nodes-per-counted-miss", "foreign-per-wake"}
+             "nodes-per-counted-miss", "cache-hit-rate", "foreign-per-wake"}
 ALWAYS = ("name", "buckets", "bytes", "sized-by")
 WITH_ROWS = ("objects", "used", "longest", "nodes-per-hit")
 

@@ -30,6 +30,8 @@ BUCKETS = {
     "blocked_locks": (512, 1 * K, 4 * K, 32 * K, 128 * K),
     "ksm_mm": (1 * K, 1 * K, 4 * K, 32 * K, 128 * K),
     "khugepaged_mm": (1 * K, 1 * K, 4 * K, 32 * K, 128 * K),
+    "buffer": (1 * K, 2 * K, 8 * K, 64 * K, 256 * K),
+    "page": (0,) * 5,
 }
 SIZES = {memory: {name: buckets[place] for name, buckets in BUCKETS.items()}
          for place, memory in enumerate(MEMORIES)}
@@ -58,7 +60,8 @@ def test_memory(kernel, mem):
         == SIZES[mem]
     for name, table in tables.items():
         assert table["bytes"] == table["buckets"] * BYTES[name]
-        assert table["sized-by"] in ("memory", "minimum", "cpus")
+        assert table["sized-by"] in (("off",) if name == "page" else (
+            "memory", "minimum", "cpus"))
     assert tables["futex"]["sized-by"] == "cpus"
     assert tables["dentry"]["sized-by"] == "memory"
     # The tables that mainline does not size from memory: 1/1000 at most.
@@ -97,14 +100,32 @@ GOOD = [
       "ucounts": 1 * K}),
     ("hash_entries=blocked_locks:128,ksm_mm:1K,khugepaged_mm:1K",
      {"blocked_locks": 128, "ksm_mm": 1 * K, "khugepaged_mm": 1 * K}),
+    ("hash_entries=buffer:512,page:4K", {"buffer": 512, "page": 4 * K}),
+    # Optional: a slot for each page, or none.
+    ("hash_entries=page:auto", {"page": 128 * K}),
+    ("hash_entries=page:4K,page:auto", {"page": 128 * K}),
+    ("hash_entries=page:auto,page:0", {"page": 0}),
     # From vmalloc: larger than one block of pages.
     ("hash_entries=bit_wait:512K,folio_wait:512K,css_set:1M,ucounts:1M",
      {"bit_wait": 512 * K, "folio_wait": 512 * K, "css_set": 1 * M,
       "ucounts": 1 * M}),
 ]
 
+OTHER_ORIGIN = {"hash_entries=page:auto": "memory",
+                "hash_entries=page:4K,page:auto": "memory",
+                "hash_entries=page:auto,page:0": "off"}
+
 # Command lines that are not: the table and its size, and the one warning.
 BAD = [
+    ("hash_entries=page:big", "page", "off",
+     r"hash_entries: page buckets: 'big' is no number of buckets"
+     r" \(N, NK, NM, NG or auto\), used: 0 \(off\)"),
+    ("hash_entries=page:1", "page", "minimum",
+     r"hash_entries: page buckets: '1' is too few \(2 or more\), used: 2"
+     r" \(minimum\)"),
+    ("hash_entries=buffer:auto", "buffer", "memory",
+     r"hash_entries: buffer buckets: 'auto' is no number of buckets"
+     r" \(N, NK, NM or NG\), used: 8192 \(memory\)"),
     ("hash_entries=dentry:garbage", "dentry", "memory",
      r"hash_entries: dentry buckets: 'garbage' is no number of buckets"
      r" \(N, NK, NM or NG\), used: 65536 \(memory\)"),
@@ -155,7 +176,8 @@ def test_good_command_line(kernel, append, expected):
     for name, table in tables.items():
         if name in expected:
             assert table["buckets"] == expected[name]
-            assert table["sized-by"] == "command line"
+            assert table["sized-by"] == OTHER_ORIGIN.get(append,
+                                                         "command line")
         else:
             assert table["buckets"] == SIZES["512M"][name]
             assert table["sized-by"] != "command line"

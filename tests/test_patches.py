@@ -20,12 +20,12 @@ from common import run
 
 GUEST, OURS = build.GUEST
 # Where the patches touch what runs after boot.
-HOT = ("fs/dcache.o", "fs/inode.o", "fs/locks.o", "fs/mbcache.o",
+HOT = ("fs/buffer.o", "fs/dcache.o", "fs/inode.o", "fs/locks.o", "fs/mbcache.o",
        "fs/namei.o", "fs/namespace.o", "fs/quota/dquot.o",
        "kernel/cgroup/cgroup.o", "kernel/fork.o", "kernel/futex/core.o",
        "kernel/sched/build_utility.o", "kernel/time/posix-timers.o",
        "kernel/ucount.o", "kernel/user.o", "mm/filemap.o", "mm/khugepaged.o",
-       "mm/ksm.o")
+       "mm/ksm.o", "mm/migrate.o")
 # A member of struct wait_bit_key has another offset: as many instructions.
 MOVED = {"__wake_up_bit", "init_wait_var_entry", "var_wake_function",
          "wake_bit_function", "wake_up_bit", "wake_up_var"}

@@ -22,6 +22,9 @@ JUSTIFIED = {
          "COMPLEX_MACRO", "MULTISTATEMENT_MACRO_USE_DO_WHILE"],
     "proc: show boot-sized hash tables in /proc/hashstats":
         ["EXPORT_SYMBOL"],
+    "XArray: read the shift of the first node only": ["AVOID_BUG"],
+    "fs/buffer: find buffers of block devices by device and block":
+        ["CAMELCASE"],
     "sched/wait: call the wake functions of bit waiters that match":
         ["MACRO_ARG_REUSE"],
 }
