@@ -32,9 +32,10 @@ help:
 	echo "  make check-series  every file brought once, patches apply, white space"
 	echo "  make kernel        build the patched kernel only"
 	echo "  make deb           Debian packages of the patched kernel for a real machine"
-	echo "  make bench         every benchmark; make bench-NAME one of them (bench-crowd,"
-	echo "                     bench-hashstats, bench-herd, bench-inode, bench-mbcache,"
-	echo "                     bench-spread, bench-wake, bench-xattr)"
+	echo "  make bench         every benchmark; make bench-NAME one of them (bench-buffer,"
+	echo "                     bench-crowd, bench-hashstats, bench-herd, bench-index,"
+	echo "                     bench-inode, bench-mbcache, bench-readers, bench-spread,"
+	echo "                     bench-wake, bench-xattr)"
 	echo
 	echo "  make setup         install packages and the Python environment (others do it too)"
 	echo "  make clean         remove what was built; keep downloads, compiler cache, Python"
@@ -96,7 +97,7 @@ test-long: python
 	$(SCRIPT)/runtests.py test-long
 
 bench: bench-spread bench-mbcache bench-hashstats bench-wake bench-inode \
-	bench-xattr bench-crowd bench-herd
+	bench-xattr bench-crowd bench-herd bench-index bench-buffer bench-readers
 
 bench-%: python
 	$(SCRIPT)/bench.py $*

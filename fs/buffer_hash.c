@@ -95,7 +95,7 @@ static DEFINE_PER_CPU(struct boot_hash_lookups, lookups);
  * Metadata is seldom more than some per cent of memory: with 1/16 of it in
  * buffers of 4 KiB there is one in each bucket. At the maximum it takes 8 MiB.
  */
-static struct boot_hash buffer_boot_hash = {
+struct boot_hash buffer_boot_hash = {
 	.name		= "buffer",
 	.title		= "Buffer",
 	.bucket_size	= sizeof(struct buffer_bucket),
@@ -233,15 +233,4 @@ void buffer_hash_remove_folio(struct folio *folio)
 		buffer_hash_remove(bh);
 		bh = bh->b_this_page;
 	} while (bh != head);
-}
-
-/**
- * buffer_hash_count_cache_hit - count what the LRU of a CPU answered
- *
- * Context: any but NMI.
- */
-void buffer_hash_count_cache_hit(void)
-{
-	if (boot_hash_counts())
-		boot_hash_count_cache_hit(&buffer_boot_hash);
 }

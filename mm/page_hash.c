@@ -65,7 +65,8 @@
  * - Shadow entries, values: never in a slot, so these are found in the tree.
  * - DAX: its entries are values. Its struct pages are never in a slot.
  * - shmem: a folio may leave its mapping for the swap cache and come back, up
- *   to date, only to fail. So what is swap-backed is never taken from a slot.
+ *   to date, only to fail. So look-ups in shmem do not ask (see
+ *   get_hashed_entry()), and what is swap-backed neither enters nor is taken.
  * - hugetlb: is up to date before it is added, and is not taken either.
  * - An inode that goes has no folio left with its mapping, so another one may
  *   have its address.

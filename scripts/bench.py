@@ -3,11 +3,14 @@
 
 import sys
 
+import bench_buffer
 import bench_crowd
 import bench_hashstats
 import bench_herd
+import bench_index
 import bench_inode
 import bench_mbcache
+import bench_readers
 import bench_spread
 import bench_wake
 import bench_xattr
@@ -37,11 +40,14 @@ def verb(name, measure):
 
 
 if __name__ == "__main__":
-    dispatch({"crowd": verb("crowd", bench_crowd.measure),
+    dispatch({"buffer": verb("buffer", bench_buffer.measure),
+              "crowd": verb("crowd", bench_crowd.measure),
               "hashstats": verb("hashstats", bench_hashstats.measure),
               "herd": verb("herd", bench_herd.measure),
+              "index": verb("index", bench_index.measure),
               "inode": verb("inode", bench_inode.measure),
               "mbcache": verb("mbcache", bench_mbcache.measure),
+              "readers": verb("readers", bench_readers.measure),
               "spread": verb("spread", bench_spread.measure),
               "wake": verb("wake", bench_wake.measure),
               "xattr": verb("xattr", bench_xattr.measure)})

@@ -24,12 +24,17 @@ EMULATED = accelerators.Accelerator("tcg", "instructions are counted")
 
 
 class Segment:
-    """What ran between two markers: instructions and entries by symbol."""
+    """What ran between two markers: instructions and entries by symbol.
+
+    .calls is how often one symbol called another or jumped into it, by (from,
+    to): what is called through a pointer is not there.
+    """
 
     def __init__(self, label):
         self.label = label
         self.insns = collections.Counter()
         self.entries = collections.Counter()
+        self.calls = collections.Counter()
 
 
 @functools.cache
@@ -121,6 +126,9 @@ def segments(lines, symbols):
             segment.insns[name] += int(block[1]) * executions
             if address in symbols.starts:
                 segment.entries[name] += executions
+            called = symbols.name(int(block[3], 16))
+            if called not in (name, USER):
+                segment.calls[name, called] += executions
     return list(found.values())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kernels that count how often each lock is taken: for bench-inode.
+"""Kernels that count how often each lock is taken.
 
 Locks initialised at one place are one class to lockdep, so that an array of
 them is counted as one; inode-lock-classes.patch gives each a class of its own.
@@ -19,7 +19,7 @@ FRAGMENT = build.CONFIGS / "lockstat.config"
 NAME = "inode_hash_lock"
 # Its name, then con-bounces, contentions, four wait times, acq-bounces,
 # acquisitions.  Names of more than nine locks end in the same digit.
-LINE = re.compile(rf"^ *{NAME}\S*:((?: +[0-9.]+)+)$", re.MULTILINE)
+LINE = r"^ *{}\S*:((?: +[0-9.]+)+)$"
 CONTENTIONS, ACQUISITIONS = 1, 7
 
 
@@ -42,10 +42,10 @@ def ours():
                        targets=("vmlinux",))
 
 
-def parse(text):
+def parse(text, name=NAME):
     """(acquisitions, contentions) of each lock in lines of /proc/lock_stat."""
     found = []
-    for line in LINE.finditer(text):
+    for line in re.finditer(LINE.format(re.escape(name)), text, re.MULTILINE):
         fields = line[1].split()
         if len(fields) <= ACQUISITIONS:
             die(f"/proc/lock_stat: a line with {len(fields)} numbers: "

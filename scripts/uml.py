@@ -53,8 +53,10 @@ def name(flavour, compiler):
 
 def bench_files(bench):
     """What a benchmark consists of, from the root of the tree."""
-    folder = f"{BENCHES}/{bench}"
-    return [SHARED, f"{folder}/Kbuild", f"{folder}/{bench}.c"]
+    return [SHARED, *sorted(
+        str(path.relative_to(ROOT))
+        for path in (ROOT / BENCHES / bench).iterdir()
+        if path.name == "Kbuild" or path.suffix in (".c", ".h"))]
 
 
 def with_bench(bench, commit):

@@ -4,8 +4,10 @@
  *
  * A plugin for QEMU's TCG.  Each translation block that runs while a segment is
  * open is counted; at the end of the segment its blocks are written out, one
- * line each: segment, label, address, instructions of the block, executions.
- * Lines of "segment label" alone begin a segment, so that an empty one shows.
+ * line each: segment, label, address, instructions of the block, executions,
+ * and the address that its last instruction calls or jumps to, 0 if it does
+ * neither or does it through a pointer.  Lines of "segment label" alone begin a
+ * segment, so that an empty one shows.
  *
  * A marker is the seven-byte no-op `nopl 0x6268LLKK(%rax)` in user space: KK is
  * 1 to open a segment and 2 to close it, LL its label.  The block that opens a
@@ -63,6 +65,7 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,
 						 size_t index);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 #if API >= 3
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *to,
@@ -78,6 +81,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
 #define SLOT_BITS	16
 #define SLOTS		(1 << SLOT_BITS)
 #define MARKER_SIZE	7
+#define BRANCH_SIZE	5
 #define OPEN		1
 #define CLOSE		2
 /* Addresses of the kernel have the highest bit. */
@@ -85,6 +89,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
 
 struct block {
 	uint64_t address;
+	uint64_t target;
 	uint64_t executions;
 	size_t insns;
 	struct block *next;
@@ -97,16 +102,17 @@ static FILE *out;
 
 /*
  * Blocks stay for good: QEMU may still run one that it has dropped.  The same
- * code translated again is the same block, patched code of another length is
- * another.
+ * code translated again is the same block, patched code of another length or
+ * with another end is another.
  */
-static struct block *find_block(uint64_t address, size_t insns)
+static struct block *find_block(uint64_t address, size_t insns, uint64_t target)
 {
 	unsigned int slot = address * 0x9e3779b97f4a7c15 >> (64 - SLOT_BITS);
 	struct block *block;
 
 	for (block = blocks[slot]; block; block = block->next)
-		if (block->address == address && block->insns == insns)
+		if (block->address == address && block->insns == insns &&
+		    block->target == target)
 			return block;
 	block = calloc(1, sizeof(*block));
 	if (!block) {
@@ -115,6 +121,7 @@ static struct block *find_block(uint64_t address, size_t insns)
 	}
 	block->address = address;
 	block->insns = insns;
+	block->target = target;
 	block->next = blocks[slot];
 	blocks[slot] = block;
 	return block;
@@ -139,11 +146,12 @@ static void write_counts(unsigned int label)
 	for (slot = 0; slot < SLOTS; slot++)
 		for (block = blocks[slot]; block; block = block->next)
 			if (block->executions)
-				fprintf(out, "%u %u %llx %zu %llu\n", segment,
+				fprintf(out, "%u %u %llx %zu %llu %llx\n", segment,
 					label,
 					(unsigned long long)block->address,
 					block->insns,
-					(unsigned long long)block->executions);
+					(unsigned long long)block->executions,
+					(unsigned long long)block->target);
 	fflush(out);
 }
 
@@ -172,39 +180,57 @@ static void on_marker(unsigned int cpu, void *data)
 	}
 }
 
+/* Whether an instruction has this size; its bytes, if so. */
+static bool read_code(const struct qemu_plugin_insn *insn, uint8_t *code,
+		      size_t size)
+{
+	if (qemu_plugin_insn_size(insn) != size)
+		return false;
+#if API >= 3
+	return qemu_plugin_insn_data(insn, code, size) == size;
+#else
+	memcpy(code, qemu_plugin_insn_data(insn), size);
+	return true;
+#endif
+}
+
 /* Kind and label of a marker, 0 for any other instruction. */
 static uintptr_t marker(const struct qemu_plugin_insn *insn)
 {
 	static const uint8_t nopl[] = { 0x0f, 0x1f, 0x80 };
-#if API >= 3
 	uint8_t code[MARKER_SIZE];
-#else
-	const uint8_t *code;
-#endif
 
-	if (qemu_plugin_insn_size(insn) != MARKER_SIZE)
-		return 0;
-#if API >= 3
-	if (qemu_plugin_insn_data(insn, code, sizeof(code)) != sizeof(code))
-		return 0;
-#else
-	code = qemu_plugin_insn_data(insn);
-#endif
-	if (memcmp(code, nopl, sizeof(nopl)) || code[5] != 0x68 ||
+	if (!read_code(insn, code, sizeof(code)) ||
+	    memcmp(code, nopl, sizeof(nopl)) || code[5] != 0x68 ||
 	    code[6] != 0x62)
 		return 0;
 	return code[4] << 8 | code[3];
+}
+
+/* Where `call` and `jmp` with 32 bits of distance go, 0 for anything else. */
+static uint64_t target(const struct qemu_plugin_insn *insn)
+{
+	uint8_t code[BRANCH_SIZE];
+	int32_t distance;
+
+	if (!read_code(insn, code, sizeof(code)) ||
+	    (code[0] != 0xe8 && code[0] != 0xe9))
+		return 0;
+	memcpy(&distance, code + 1, sizeof(distance));
+	return qemu_plugin_insn_vaddr(insn) + sizeof(code) + distance;
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	uint64_t address = qemu_plugin_tb_vaddr(tb);
 	size_t i, insns = qemu_plugin_tb_n_insns(tb);
+	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, insns - 1);
 
 	(void)id;
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block,
 					     QEMU_PLUGIN_CB_NO_REGS,
-					     find_block(address, insns));
+					     find_block(address, insns,
+							target(last)));
 	if (address & KERNEL)
 		return;
 	for (i = 0; i < insns; i++) {
