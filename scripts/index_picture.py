@@ -48,6 +48,7 @@ def draw(rows, path):
         panel.set_xscale("log", base=2)
         panel.set_yscale("log")
         panel.yaxis.set_major_formatter("{x:g}")
+        panel.yaxis.set_minor_formatter("")
         panel.grid(lw=0.3)
     for panel in panels[-1]:
         panel.set_xlabel("pages")

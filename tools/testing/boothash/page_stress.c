@@ -143,9 +143,13 @@ static void wrong(const char *format, ...)
 	va_start(values, format);
 	vsnprintf(text, sizeof(text), format, values);
 	va_end(values);
-	/* One line is enough, and the first says most. */
-	if (!__atomic_exchange_n(&shared->failed, 1, __ATOMIC_RELAXED))
-		fprintf(stderr, "page_stress: process %u: %s\n", self, text);
+	/*
+	 * One line is enough, and the first says most. Who ends lets all be
+	 * killed, so the others wait until it is said.
+	 */
+	while (__atomic_exchange_n(&shared->failed, 1, __ATOMIC_RELAXED))
+		pause();
+	fprintf(stderr, "page_stress: process %u: %s\n", self, text);
 	_exit(1);
 }
 
