@@ -16,10 +16,10 @@
  *   add buffers.
  *
  * - has the key that it was added with. While a buffer is in the table it is
- *   mapped, and nobody sets b_bdev and b_blocknr to other values:
- *   blkdev_get_block() sets those that they have. discard_buffer() takes it
- *   out before it unmaps it; thus truncation, invalidation of the device, and
- *   a change of its block size, which begin and end with that, leave none.
+ *   mapped, and nobody sets b_bdev and b_blocknr: blkdev_get_block() is asked
+ *   for buffers that are not mapped. discard_buffer() takes it out before it
+ *   unmaps it; thus truncation of the device (kill_bdev()) and a change of its
+ *   block size, which begins and ends with that, leave none.
  *
  * - is not being freed. Who frees buffers (drop_buffers()) takes those of the
  *   folio out of the table, and looks at their reference counts after that.
@@ -31,11 +31,13 @@
  *
  * Buffers are added and taken out under the lock of their folio. So who holds
  * that knows that none is added, and needs no lock to see that a buffer is not
- * in the table. nilfs2 writes b_state as a whole, when it copies buffers, but
- * to folios of its own mappings, whose buffers are not in the table.
+ * in the table. Some write b_state as a whole, and would drop BH_Hashed: nilfs2,
+ * when it copies buffers, but to folios of its own mappings; and
+ * map_buffer_to_folio(), but to buffers that it has just made.
  *
- * Lock order: folio lock, then i_private_lock (try_to_free_buffers()), then the
- * lock of a bucket. Under that no other lock is taken.
+ * Lock order: folio lock, then the buffer lock (discard_buffer(), migration) or
+ * i_private_lock (try_to_free_buffers()), then the lock of a bucket. Under that
+ * no other lock is taken.
  */
 
 #include <linux/blk_types.h>
@@ -66,7 +68,11 @@ static unsigned int bucket_lock_mask __ro_after_init;
 
 static unsigned int index_of(const struct block_device *bdev, sector_t block)
 {
-	return boot_hash_index(buffer_table, hash_pair, block,
+	unsigned long word = block;
+
+	if (BITS_PER_LONG == 32)
+		word ^= upper_32_bits(block);
+	return boot_hash_index(buffer_table, hash_pair, word,
 			       (unsigned long)bdev);
 }
 
@@ -224,13 +230,17 @@ void buffer_hash_add_folio(struct folio *folio)
  * table hands out none any more.
  *
  * Context: as buffer_hash_remove().
+ * Return: whether there was one in the table.
  */
-void buffer_hash_remove_folio(struct folio *folio)
+bool buffer_hash_remove_folio(struct folio *folio)
 {
 	struct buffer_head *head = folio_buffers(folio), *bh = head;
+	bool removed = false;
 
 	do {
+		removed |= buffer_hashed(bh);
 		buffer_hash_remove(bh);
 		bh = bh->b_this_page;
 	} while (bh != head);
+	return removed;
 }

@@ -22,52 +22,56 @@
  * Slots are written without a lock by who has just found a folio in its tree,
  * and nobody clears them: neither when a folio leaves its file nor when it is
  * freed. So whatever is found in a slot is checked against the folio itself:
- * a reference is taken, and then it must be up to date, and have the mapping
- * and the index. Everything else is looked up in the tree.
+ * it must have the mapping, a reference is taken, and then it must be unlocked
+ * and up to date, and have the mapping and the index. Everything else is looked
+ * up in the tree.
  *
  * The reference. Slots outlive the folio, so what is tried to be got may be
  * any page by now. Its struct page is there: see "Memory that goes". Frozen,
  * free and tail pages have no references, and folio_try_get() fails. On any
  * other page the reference is as harmless as that of the page cache (see
  * "Lockless page cache" in mm/filemap.c), of GUP-fast and of who walks page
- * frames, such as page_idle. It is not even taken if the mapping is another.
+ * frames, such as page_idle.
  *
- * With the reference, a folio of the page cache can neither be freed nor split
- * nor collapsed nor migrated nor reclaimed: all of these freeze the reference
- * count at what they know of. So its size is stable, and if it is in a page
- * cache it stays at its index until it is truncated.
+ * Unlocked. The place of a folio, which is its mapping, its index, its size and
+ * where it is in the tree, changes under its lock, or while nobody else can get
+ * a reference. There is no moment in which all of it changes: migration gives
+ * the old folio its references back before it takes its mapping, a collapse
+ * unlocks the new folio before the old ones lose theirs, and a split has tails
+ * with references before they are in the tree. But all these folios are locked
+ * meanwhile. So if the folio is not locked while we have a reference, either
+ * the change is over, and is seen, since folio_unlock() is a release; or it has
+ * not begun. In the latter case migration, split and reclaim meet our
+ * reference, and give up; a collapse leaves the data as they are; and after a
+ * truncation the look-up is as one that came before.
  *
- * Up to date, mapping, index, in this order. What remains is a folio that
- * comes to its mapping just now, and may yet fail to. It gets the mapping
- * before it is in the tree, but it is not up to date: a folio from the
- * allocator never is, and is made so after it was added (in a collapse, when
- * it cannot fail any more). folio_mark_uptodate() has a write barrier before
- * the flag, and folio_test_uptodate() a read barrier behind it. Some are up to
- * date before: what is stolen from a pipe (fuse), where
- * replace_page_cache_folio() does not fail, and pages of secretmem, which are
- * only looked up under their lock. For these the index is written before the
- * mapping and read after it. Pages that a file system gives the mapping and
- * index of a file without adding them (f2fs, for compressed data) are not up
- * to date. nilfs2, when it moves a folio to another mapping, keeps its index.
+ * Who adds a folio locks it, and then writes the index before the mapping. The
+ * mapping is read first, before the reference is taken, so what has the new
+ * mapping is seen as locked until it is in the tree, or has failed to get there.
+ * The latter must not be seen at all: filemap_add_folio() relies on it that
+ * nobody waits for the lock then.
+ *
+ * Up to date. Pages that a file system gives the mapping and index of a file
+ * without adding them (f2fs, for compressed data) are not.
  *
  * Case by case:
  *
  * - Large folios: each index has a slot of its own, which holds the folio; the
  *   index may be anywhere in it.
- * - Split, collapse: references are frozen meanwhile. Afterwards the folio no
- *   longer has all of its indices, or no longer has the mapping.
- * - Migration: the old folio is frozen and loses its mapping; the new one is up
- *   to date after it has taken the place in the tree.
+ * - Split, collapse, migration: locked meanwhile. Afterwards the folio no longer
+ *   has all of its indices, or no longer has the mapping.
  * - Truncation, invalidation, reclaim: the mapping is taken from the folio
  *   under the lock of the tree, in the same critical section that takes the
- *   folio from the tree. A look-up that still sees the mapping is as if it had
- *   come before; one that begins after truncation does not see it.
+ *   folio from the tree. A look-up that begins after truncation does not see it.
  * - Shadow entries, values: never in a slot, so these are found in the tree.
  * - DAX: its entries are values. Its struct pages are never in a slot.
  * - shmem: a folio may leave its mapping for the swap cache and come back, up
- *   to date, only to fail. So look-ups in shmem do not ask (see
- *   get_hashed_entry()), and what is swap-backed neither enters nor is taken.
- * - hugetlb: is up to date before it is added, and is not taken either.
+ *   to date, only to fail. So look-ups in shmem and in the swap cache do not
+ *   ask (see get_hashed_entry()), and what is swap-backed neither enters nor is
+ *   taken.
+ * - hugetlb: neither enters nor is taken, as it is up to date before it is added.
+ * - nilfs2 moves folios to another mapping, or a node to another index, in steps,
+ *   all under the folio lock.
  * - An inode that goes has no folio left with its mapping, so another one may
  *   have its address.
  *
@@ -108,13 +112,14 @@ static struct folio **slot_of(const struct page_hash *hash,
 
 /*
  * Is @folio, on which the caller has a reference, in @mapping at @index? The
- * order matters: see "Up to date, mapping, index" above.
+ * order matters: see "Unlocked" above. folio_test_uptodate() has a read barrier
+ * behind the flags, which pairs with the release in folio_unlock().
  */
 static bool is_at(struct folio *folio, const struct address_space *mapping,
 		  pgoff_t index)
 {
-	if (!folio_test_uptodate(folio) || folio_test_swapbacked(folio) ||
-	    folio_test_hugetlb(folio))
+	if (folio_test_locked(folio) || !folio_test_uptodate(folio) ||
+	    folio_test_swapbacked(folio) || folio_test_hugetlb(folio))
 		return false;
 	/* Pairs with smp_wmb() in filemap_set_place(). */
 	return smp_load_acquire(&folio->mapping) == mapping &&
@@ -139,7 +144,10 @@ struct folio *page_hash_find_in(const struct page_hash *hash,
 	struct folio *folio = READ_ONCE(*slot_of(hash, mapping, index));
 
 	*used = folio;
-	if (!folio || READ_ONCE(folio->mapping) != mapping)
+	if (!folio)
+		return NULL;
+	/* Pairs with smp_wmb() in filemap_set_place(): the lock is seen. */
+	if (smp_load_acquire(&folio->mapping) != mapping)
 		return NULL;
 	if (!folio_try_get(folio))
 		return NULL;
@@ -164,7 +172,7 @@ void page_hash_add_to(const struct page_hash *hash,
 {
 	struct folio **slot = slot_of(hash, mapping, index);
 
-	if (folio_test_swapbacked(folio))
+	if (folio_test_swapbacked(folio) || folio_test_hugetlb(folio))
 		return;
 	/* A folio that was not up to date may be there already. */
 	if (READ_ONCE(*slot) != folio)

@@ -188,6 +188,20 @@ static void page_hash_test_not_uptodate(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, folio, find(hash, &one, 5));
 }
 
+/* On its way to another place. */
+static void page_hash_test_locked(struct kunit *test)
+{
+	struct page_hash *hash = new_table(test);
+	struct folio *folio = new_folio(test, 0, 5);
+
+	page_hash_add_to(hash, &one, 5, folio);
+	folio_lock(folio);
+	KUNIT_EXPECT_NULL(test, find(hash, &one, 5));
+	KUNIT_EXPECT_EQ(test, 1, folio_ref_count(folio));
+	folio_unlock(folio);
+	KUNIT_EXPECT_PTR_EQ(test, folio, find(hash, &one, 5));
+}
+
 /* shmem neither enters nor is taken where it came by another way. */
 static void page_hash_test_swapbacked(struct kunit *test)
 {
@@ -258,6 +272,7 @@ static struct kunit_case page_hash_cases[] = {
 	KUNIT_CASE(page_hash_test_no_reference),
 	KUNIT_CASE(page_hash_test_truncated),
 	KUNIT_CASE(page_hash_test_not_uptodate),
+	KUNIT_CASE(page_hash_test_locked),
 	KUNIT_CASE(page_hash_test_swapbacked),
 	KUNIT_CASE(page_hash_test_last_wins),
 	KUNIT_CASE(page_hash_test_neighbours),

@@ -13,7 +13,7 @@ LEAST = {
     "boot_hash": {"": 100, "boot_hash_test_size/": 35,
                   "boot_hash_test_limit/": 8, "boot_hash_test_number/": 40},
     "buffer_hash": {"": 7},
-    "page_hash": {"": 12},
+    "page_hash": {"": 13},
     "hash_histogram": {"": 10, "histogram_test_citi_1": 1},
     "hash_spread": {"": 45, "spread_test_hash_32/": 15,
                     "spread_test_hash_64/": 15,

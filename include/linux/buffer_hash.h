@@ -20,7 +20,7 @@ struct buffer_head *buffer_hash_find(struct block_device *bdev, sector_t block,
 void buffer_hash_add(struct buffer_head *bh);
 void buffer_hash_remove(struct buffer_head *bh);
 void buffer_hash_add_folio(struct folio *folio);
-void buffer_hash_remove_folio(struct folio *folio);
+bool buffer_hash_remove_folio(struct folio *folio);
 
 /* Count what the LRU of a CPU answered. */
 static inline void buffer_hash_count_cache_hit(void)
@@ -53,8 +53,9 @@ static inline void buffer_hash_add_folio(struct folio *folio)
 {
 }
 
-static inline void buffer_hash_remove_folio(struct folio *folio)
+static inline bool buffer_hash_remove_folio(struct folio *folio)
 {
+	return false;
 }
 
 static inline void buffer_hash_count_cache_hit(void)
