@@ -11,6 +11,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/page-flags.h>
+#include <linux/pagemap.h>
 #include <linux/rcupdate.h>
 
 #include "page_hash.h"
