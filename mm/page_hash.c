@@ -276,13 +276,28 @@ static int __meminit page_hash_memory_callback(struct notifier_block *self,
 }
 
 /**
- * page_hash_init - make the table if the command line asks for it
+ * page_hash_init_early - make the table where one node has all the memory
+ *
+ * In the direct mapping, whose pages are larger than those of vmalloc().
+ *
+ * Context: once at boot, while memory comes from memblock.
+ */
+void __init page_hash_init_early(void)
+{
+	if (!hashdist)
+		page_hash.slots = boot_hash_alloc(&page_boot_hash,
+						  HASH_EARLY | HASH_ZERO);
+}
+
+/**
+ * page_hash_init - make the table, if not done yet, and let it be asked
  *
  * Context: once at boot, when pages can be allocated.
  */
 void __init page_hash_init(void)
 {
-	page_hash.slots = boot_hash_alloc(&page_boot_hash, HASH_ZERO);
+	if (hashdist)
+		page_hash.slots = boot_hash_alloc(&page_boot_hash, HASH_ZERO);
 	if (!page_hash.slots)
 		return;
 	page_hash.mask = page_boot_hash.nr_buckets - 1;

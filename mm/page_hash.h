@@ -38,6 +38,7 @@ static __always_inline bool page_hash_is_on(void)
 	return static_branch_unlikely(&page_hash_key);
 }
 
+void __init page_hash_init_early(void);
 void __init page_hash_init(void);
 struct folio *page_hash_find(struct address_space *mapping, pgoff_t index);
 void page_hash_add(struct address_space *mapping, pgoff_t index, void *entry);
@@ -47,6 +48,10 @@ void page_hash_add(struct address_space *mapping, pgoff_t index, void *entry);
 static __always_inline bool page_hash_is_on(void)
 {
 	return false;
+}
+
+static inline void page_hash_init_early(void)
+{
 }
 
 static inline void page_hash_init(void)
