@@ -898,9 +898,13 @@ static void fill_memory(void)
 	doing("fill memory");
 	for (turn = 0; time_left(); turn++) {
 		for (i = 0; i < size / sizeof(*words); i += PAGE / sizeof(*words)) {
-			/* Slowly: the others shall get on. */
-			if (i % (BLOCK * BLOCK / sizeof(*words)) == 0)
+			if (i % (BLOCK * BLOCK / sizeof(*words)) == 0) {
+				/* All of it may take minutes, if that is swapped. */
+				if (!time_left())
+					return;
+				/* Slowly: the others shall get on. */
 				usleep(2000);
+			}
 			if (turn && words[i] != ((unsigned long long)i << 32 | turn))
 				wrong("memory: word %zu is %016llx, must be %08zx%08llx",
 				      i, words[i], i, turn);
