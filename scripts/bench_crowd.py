@@ -11,25 +11,23 @@ memory than a guest gets here.  What is freed later, by RCU, is not counted as
 part of a look-up: it takes as long in any table.
 """
 
-import json
 import statistics
 from typing import NamedTuple
 
+import benchresult
 import build
 import gitcmd
 import guest
 import insncounts
 import source
 from benchresult import FOLDER, table
-from common import ROOT, Failure, die, run, step
-from setup import ensure_packages
+from common import die, step
 
 MEMORY = "8G"           # on which a hundred thousand users are not unlikely
 APPEND = "nokaslr"
 OLD_SIZE = "hash_entries=uid:128"
 SMALL, MANY, MOST = 100, 10_000, 100_000
 PICTURE = FOLDER / "crowd.png"
-DRAW = ("/usr/bin/python3", ROOT / "scripts/crowd_picture.py")
 
 # Limits that a crowd would meet, and scanners that would come between.
 SETUP = """
@@ -345,13 +343,4 @@ def microseconds(result, kernel, crowd, operation, size):
 
 
 def draw(rows):
-    """A picture is an extra: without it there is still the table."""
-    try:
-        ensure_packages("picture")
-        PICTURE.parent.mkdir(parents=True, exist_ok=True)
-        for path in (PICTURE, PICTURE.with_suffix(".svg")):
-            run([*DRAW, path], input=json.dumps(rows), what="drawing")
-    except Failure as failure:
-        print(f"  no picture: {failure}")
-        return
-    print(f"\n  picture: {PICTURE.relative_to(ROOT)}, and as .svg")
+    benchresult.draw("crowd_picture.py", (PICTURE, PICTURE.with_suffix(".svg")), rows)

@@ -6,16 +6,15 @@ operation, "pages" is filemap_get_entry() on one file, "structures" compares
 the XArray with other structures on the same keys.
 """
 
-import json
 import re
 
+import benchresult
 import gitcmd
 import series
 import source
 import uml
 from benchresult import FOLDER, table
-from common import ROOT, Failure, die, run, step
-from setup import ensure_packages
+from common import die, step
 
 OURS = "CONFIG_BOOT_HASH=y\nCONFIG_PAGE_HASH=y\n"
 PAGE_HASH = "hash_entries=page:auto"
@@ -65,7 +64,6 @@ END = re.compile(r"^index_bench: end (-?\d+)$", re.M)
 NAMES = ("index", "op", "how", "order", "bits")
 
 PICTURE = FOLDER / "index.png"
-DRAW = ("/usr/bin/python3", ROOT / "scripts/index_picture.py")
 
 
 def measure(result, quick):
@@ -321,12 +319,4 @@ def rows_of_picture(result):
 
 
 def draw(rows):
-    """A picture is an extra: without it there are still the tables."""
-    try:
-        ensure_packages("picture")
-        PICTURE.parent.mkdir(parents=True, exist_ok=True)
-        run([*DRAW, PICTURE], input=json.dumps(rows), what="drawing")
-    except Failure as failure:
-        print(f"  no picture: {failure}")
-        return
-    print(f"\n  picture: {PICTURE.relative_to(ROOT)}")
+    benchresult.draw("index_picture.py", [PICTURE], rows)

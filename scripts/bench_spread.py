@@ -10,14 +10,12 @@ Which address a super block has is chance, drawn at mount.  The median is what
 most mounts get, the worst is what one of them gets.
 """
 
-import json
 import re
 
 import benchresult
 import initramfs
 from benchresult import table
-from common import BUILD, ROOT, Failure, die, run, step
-from setup import ensure_packages
+from common import BUILD, die, run, step
 
 # Function of the program -> suffix of its figures.
 SUFFIXES = {"pair": "", "mainline": "_base", "fold": "_fold", "sum": "_sum",
@@ -28,8 +26,6 @@ FULL = ("-a", "100", "-b", "19")
 QUICK = ("-a", "20", "-b", "14")
 LOG = BUILD / "log" / "spread.log"
 PICTURE = benchresult.FOLDER / "spread.png"
-# Debian's, which knows Debian's matplotlib; ours may be another Python.
-DRAW = ("/usr/bin/python3", ROOT / "scripts" / "spread_picture.py")
 # Within this the tables' noise is larger than a difference.
 EQUAL = 0.01
 
@@ -144,12 +140,4 @@ def cell(row):
 
 
 def draw(rows):
-    """A picture is an extra: without it there is still the table."""
-    try:
-        ensure_packages("picture")
-        PICTURE.parent.mkdir(parents=True, exist_ok=True)
-        run([*DRAW, PICTURE], input=json.dumps(rows), what="drawing")
-    except Failure as failure:
-        print(f"  no picture: {failure}")
-        return
-    print(f"\n  picture: {PICTURE.relative_to(ROOT)}")
+    benchresult.draw("spread_picture.py", [PICTURE], rows)

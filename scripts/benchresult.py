@@ -13,7 +13,8 @@ from pathlib import Path
 import limits
 import worktree
 from accelerator import QEMU
-from common import BUILD, die, run
+from common import BUILD, ROOT, Failure, die, run
+from setup import ensure_packages
 
 FOLDER = BUILD / "bench"
 
@@ -104,3 +105,19 @@ def table(rows, head):
         first, *rest = [cell.ljust(width) if n == 0 else cell.rjust(width)
                         for n, (cell, width) in enumerate(zip(row, widths))]
         print("  " + "  ".join([first, *rest]).rstrip())
+
+
+def draw(script, pictures, rows):
+    """A picture is an extra: without it there are still the tables."""
+    try:
+        ensure_packages("picture")
+        for picture in pictures:
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            # Debian's, which knows Debian's matplotlib.
+            run(["/usr/bin/python3", ROOT / "scripts" / script, picture],
+                input=json.dumps(rows), what="drawing")
+    except Failure as failure:
+        print(f"  no picture: {failure}")
+        return
+    names = ", ".join(str(picture.relative_to(ROOT)) for picture in pictures)
+    print(f"\n  picture: {names}")

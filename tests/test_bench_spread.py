@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 import bench_spread
+import benchresult
 import common
 import initramfs
 import series
@@ -110,7 +111,7 @@ def test_table_names_each_pattern(small, capsys):
 def test_no_picture_is_no_failure(small, monkeypatch, capsys):
     def refuse(*_):
         raise common.Failure("no matplotlib")
-    monkeypatch.setattr(bench_spread, "ensure_packages", refuse)
+    monkeypatch.setattr(benchresult, "ensure_packages", refuse)
     bench_spread.draw(bench_spread.parse(small)[0])
     assert "no picture: no matplotlib" in capsys.readouterr().out
 
