@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+import brokenprogram
 import build
 import guest
 import hashstats_file
@@ -189,34 +190,17 @@ BROKEN = {
 }
 
 
-def broken(folder, name, old, new):
-    source = initramfs.TOOLS / "crowd_stress.c"
-    text = source.read_text()
-    assert text.count(old) == 1, old
-    (folder / f"{name}.c").write_text(text.replace(old, new))
-    subprocess.run(["gcc", "-O1", "-static", "-pthread", f"-I{initramfs.TOOLS}",
-                    "-o", folder / name, folder / f"{name}.c"], check=True, timeout=60)
-    return folder / name
-
-
 def test_broken_calls_are_seen(kernel, tmp_path):
-    """The calls are broken in the program, as if the kernel had broken them."""
-    files = {f"/bin/broken-{name}": broken(tmp_path, name, *change)
-             for name, (change, _) in BROKEN.items()}
-    result = guest.run(kernel, "".join(f"""
-        echo "=== {name}"
-        ! broken-{name} /tmp -t 20 -p 4
-        """ for name in BROKEN), mem="1G", cpus=2, files=files, timeout=90)
-    said = marked.named(result.output)
-    for name, (_, words) in BROKEN.items():
-        assert re.search(rf"^crowd_stress: process \d: ({words})", said[name], re.M), name
+    brokenprogram.check_seen(kernel, tmp_path, "crowd_stress", BROKEN,
+                             "! broken-{name} /tmp -t 20 -p 4", mem="1G", timeout=90)
 
 
 def test_circle_that_nobody_sees_is_counted(kernel, tmp_path):
     """Among locks of open files the kernel looks for no circles."""
-    program = broken(tmp_path, "circles", "fcntl(fd, how, &lock)",
-                     "how == F_GETLK ? (lock.l_type = F_UNLCK, 0) : "
-                     "fcntl(fd, how == F_SETLKW ? F_OFD_SETLKW : F_OFD_SETLK, &lock)")
+    program = brokenprogram.compile_changed(
+        tmp_path, "crowd_stress", "circles", "fcntl(fd, how, &lock)",
+        "how == F_GETLK ? (lock.l_type = F_UNLCK, 0) : "
+        "fcntl(fd, how == F_SETLKW ? F_OFD_SETLKW : F_OFD_SETLK, &lock)")
     result = guest.run(kernel, "circles /tmp -t 8 -p 6", cpus=2, mem="1G",
                        files={"/bin/circles": program}, timeout=60)
     assert re.search(r" 0 deadlocks, [1-9]\d* interrupted", result.output)

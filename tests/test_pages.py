@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+import brokenprogram
 import build
 import guest
 import hashstats_file
@@ -216,28 +217,11 @@ BROKEN = {
 }
 
 
-def broken(folder, name, old, new):
-    source = initramfs.TOOLS / "page_stress.c"
-    text = source.read_text()
-    assert text.count(old) == 1, old
-    (folder / f"{name}.c").write_text(text.replace(old, new))
-    subprocess.run(["gcc", "-O1", "-static", "-pthread", f"-I{initramfs.TOOLS}",
-                    "-o", folder / name, folder / f"{name}.c"], check=True, timeout=60)
-    return folder / name
-
-
 def test_broken_calls_are_seen(kernel, tmp_path):
-    """The calls are broken in the program, as if the kernel had broken them."""
-    files = {f"/bin/broken-{name}": broken(tmp_path, name, *change)
-             for name, (change, _) in BROKEN.items()}
-    result = guest.run(kernel, "".join(f"""
-        echo "=== {name}"
+    brokenprogram.check_seen(kernel, tmp_path, "page_stress", BROKEN, """
         ! broken-{name} /tmp -t 30 -p 4 -a 4
         rm -r /tmp/page-stress*
-        """ for name in BROKEN), cpus=2, files=files, timeout=120)
-    said = marked.named(result.output)
-    for name, (_, words) in BROKEN.items():
-        assert re.search(rf"^page_stress: process \d+: {words}", said[name], re.M), name
+        """, timeout=120)
 
 
 def test_stuck_process_is_named(kernel):
