@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What chance would do with so many objects in so many buckets.
+
+The theory is told at the top of lib/hash_histogram.c; n objects, m buckets,
+load a = n / m. The lengths of chains are nearly Poisson:
+
+	m a^k / k! e^-a			buckets have k objects,
+	m (1 - (1 - 1/m)^n)		are used,
+	1 + (n - 1) / 2m		nodes are examined to find an object.
+
+The last is also what another size m would give, and the ground of all advice.
+"""
+
+import math
+
+from .tables import LONG
+
+
+def used_expected(buckets, objects):
+    if not buckets:
+        return 0.0
+    if buckets == 1:
+        return float(objects > 0)
+    return -buckets * math.expm1(objects * math.log1p(-1 / buckets))
+
+
+def nodes_expected(buckets, objects):
+    """Nodes that a look-up examines; 1 in a table without objects."""
+    return 1 + max(objects - 1, 0) / (2 * buckets) if buckets else 1.0
+
+
+def buckets_for(objects, nodes):
+    """The smallest power of two at which a look-up examines no more nodes."""
+    return power_of_two(max(objects - 1, 0) / (2 * (nodes - 1)))
+
+
+def power_of_two(number):
+    """The smallest one that is not below a number, at least 1."""
+    return 1 << max(math.ceil(number) - 1, 0).bit_length()
+
+
+def poisson(buckets, objects):
+    """Expected buckets in the rows 0 to 15 and >15 of a histogram."""
+    load = objects / buckets if buckets else 0
+    if not load:
+        return [float(buckets), *[0.0] * LONG]
+    # By logarithms, because e^-load is 0 for long chains.
+    rows = [buckets * math.exp(size * math.log(load) - load - math.lgamma(size + 1))
+            for size in range(LONG)]
+    return [*rows, max(buckets - sum(rows), 0.0)]
+
+
+def nodes_of(table):
+    """Nodes per hit that the rows give; chains behind >15 as if all equal.
+
+    So it is the least that it can be where there are such chains.
+    """
+    objects = table.objects
+    if not objects:
+        return None
+    nodes = sum(row.buckets * size * (size + 1) / 2
+                for size, row in enumerate(table.rows[:LONG]))
+    row = table.rows[LONG]
+    if row.buckets:
+        nodes += row.objects * (row.objects / row.buckets + 1) / 2
+    return nodes / objects

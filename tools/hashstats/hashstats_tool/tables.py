@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A copy of /proc/hashstats in memory.
+
+Values are kept as the text that they were, because that is what makes writing
+them the inverse of reading them; they become numbers when they are asked for.
+"""
+
+LONG = 16                       # the row of chains longer than 15
+SIZES = (*(str(size) for size in range(LONG)), ">15")
+HEAD = "size    buckets    objects sum-pct"
+
+
+class Row:
+    """One line of a histogram: so many buckets have chains of this size."""
+
+    __slots__ = ("buckets", "objects", "percent")
+
+    def __init__(self, buckets, objects, percent):
+        self.buckets = buckets
+        self.objects = objects
+        self.percent = percent
+
+    def __eq__(self, other):
+        return (self.buckets, self.objects, self.percent) == (
+            other.buckets, other.objects, other.percent)
+
+
+class Table:
+    """One table: .fields is label -> text in order, .rows the histogram."""
+
+    __slots__ = ("fields", "rows", "line")
+
+    def __init__(self, line=0):
+        self.fields = {}
+        self.rows = []
+        self.line = line        # of its name, in the file
+
+    def __eq__(self, other):
+        # Order counts: what is written must be what was read.
+        return (list(self.fields.items()) == list(other.fields.items())
+                and self.rows == other.rows)
+
+    def number(self, label):
+        text = self.fields.get(label)
+        return None if text is None else int(text)
+
+    def fraction(self, label):
+        text = self.fields.get(label)
+        return None if text is None else float(text)
+
+    @property
+    def name(self):
+        return self.fields["name"]
+
+    @property
+    def instance(self):
+        return self.fields.get("instance")
+
+    @property
+    def title(self):
+        """The name, and which of several of it this is."""
+        return f"{self.name} {self.instance}" if self.instance else self.name
+
+    @property
+    def buckets(self):
+        return self.number("buckets")
+
+    @property
+    def bytes(self):
+        return self.number("bytes")
+
+    @property
+    def objects(self):
+        return self.number("objects")
+
+    @property
+    def sized_by(self):
+        return self.fields["sized-by"]
+
+
+class Copy:
+    """The whole file at one moment; .notes tells what was passed over."""
+
+    def __init__(self):
+        self.header = {}
+        self.tables = []
+        self.notes = []
+
+    def __eq__(self, other):
+        return (list(self.header.items()) == list(other.header.items())
+                and self.tables == other.tables)
+
+    @property
+    def version(self):
+        return int(self.header["version"])
+
+    @property
+    def counting(self):
+        return self.header.get("counting") == "on"
+
+    def by_title(self):
+        return {table.title: table for table in self.tables}

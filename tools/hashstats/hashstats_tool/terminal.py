@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the terminal can do: its width, colours, block letters."""
+
+import os
+import shutil
+import sys
+
+RESET = "\x1b[0m"
+COLOURS = {"red": "\x1b[31m", "green": "\x1b[32m", "yellow": "\x1b[33m",
+           "blue": "\x1b[34m", "bold": "\x1b[1m", "dim": "\x1b[2m"}
+OF_VERDICT = {"ok": "green", "crowded": "red", "skewed": "red",
+              "oversized": "yellow", "idle": "dim"}
+IN_A_PIPE = 1000                # columns where nobody reads lines of a screen
+
+
+class Terminal:
+    """Standard output as it is when the tool begins."""
+
+    def __init__(self, stream=None):
+        self.stream = stream or sys.stdout
+        self.is_one = self.stream.isatty()
+        # https://no-color.org: any value but an empty one means no.
+        self.coloured = (self.is_one and not os.environ.get("NO_COLOR")
+                         and os.environ.get("TERM") != "dumb")
+        self.blocks = can_write(self.stream, "█▌┃░▒▓")
+
+    @property
+    def width(self):
+        """Asked anew each time: windows change."""
+        if not self.is_one and "COLUMNS" not in os.environ:
+            return IN_A_PIPE
+        return max(shutil.get_terminal_size((80, 24)).columns, 20)
+
+    @property
+    def height(self):
+        return max(shutil.get_terminal_size((80, 24)).lines, 3)
+
+    def colour(self, text, name):
+        return f"{COLOURS[name]}{text}{RESET}" if self.coloured else text
+
+    def verdict(self, word, width=0):
+        return self.colour(word.ljust(width), OF_VERDICT[word.strip()])
+
+
+def can_write(stream, letters):
+    try:
+        letters.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def columns(lines, left=1):
+    """Cells of equal width; the first `left` columns are flush left."""
+    widths = [max(len(cell) for cell in column) for column in zip(*lines)]
+    return [[cell.ljust(width) if at < left else cell.rjust(width)
+             for at, (cell, width) in enumerate(zip(line, widths))]
+            for line in lines]
+
+
+def shortened(text, width):
+    """What fits; a dot row tells that something is missing."""
+    if len(text) <= width:
+        return text
+    return text[:max(width - 2, 0)] + ".."[:width]
