@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What hashstats tells Prometheus, and the dashboard and alerts that ask for it."""
+
+import json
+import re
+import subprocess
+
+import prometheus_client.openmetrics.parser as openmetrics
+import prometheus_client.parser as classic
+import pytest
+import yaml
+
+import test_tool_corpus as corpus
+from toykernel import ROOT
+
+TOOL = ROOT / "tools/hashstats"
+SAMPLES = sorted((TOOL / "samples").glob("*.hashstats"))
+DASHBOARD = json.loads((TOOL / "grafana.json").read_text())
+RULES = yaml.safe_load((TOOL / "alerts.yml").read_text())["groups"]
+
+# A name of Prometheus' own label, for the machine that was asked.
+HOST = "instance"
+
+
+def printed(text, *words):
+    done = subprocess.run([TOOL / "hashstats", "openmetrics", "-f", "-", *words],
+                          input=text, text=True, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def samples(text, *words):
+    """All that is printed, read by Prometheus' own parser."""
+    parser = classic if "--classic" in words else openmetrics
+    return [sample for family in
+            parser.text_string_to_metric_families(printed(text, *words))
+            for sample in family.samples]
+
+
+def named(found, name, **labels):
+    return [sample.value for sample in found if sample.name == name
+            and labels.items() <= sample.labels.items()]
+
+
+# Page has one object a bucket and a cache answers for buffer: these two together
+# with the good file have every label that the format knows.
+EVERYTHING = corpus.GOOD.replace("name: page\nbuckets: 0\nbytes: 0\n",
+                                 "name: page\nbuckets: 8\nbytes: 64\n") \
+    + """lookups: 50
+hits: 30
+hit-rate: 0.600
+nodes-per-counted-hit: 1.000
+nodes-per-counted-miss: 0.250
+stale: 5
+cache-hits: 150
+cache-hit-rate: 0.750
+"""
+
+
+@pytest.fixture(scope="module")
+def metrics():
+    return samples(EVERYTHING)
+
+
+# --- the output ---------------------------------------------------------------
+
+@pytest.mark.parametrize("words", [(), ("--classic",)], ids=["new", "classic"])
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_samples_of_the_paper_parse(path, words):
+    found = samples(path.read_text(), *words)
+    [buckets] = named(found, "hashstats_table_buckets")
+    assert buckets in (256, 16384)
+
+
+def test_both_forms_have_the_same_samples(metrics):
+    def key(sample):
+        return sample.name, sorted(sample.labels.items()), sample.value
+    assert sorted(map(key, metrics)) == \
+        sorted(map(key, samples(EVERYTHING, "--classic")))
+
+
+def test_values_are_those_of_the_file(metrics):
+    dentry = {"table": "dentry"}
+    assert named(metrics, "hashstats_table_buckets", **dentry) == [8]
+    assert named(metrics, "hashstats_table_objects", **dentry) == [10]
+    assert named(metrics, "hashstats_table_nodes_per_lookup", **dentry) == [1.5]
+    assert named(metrics, "hashstats_table_lookups_total", **dentry) == [1000]
+    assert named(metrics, "hashstats_table_chain_buckets", size="1",
+                 **dentry) == [3]
+    assert named(metrics, "hashstats_table_wakes_total",
+                 table="folio_wait") == [100]
+    assert named(metrics, "hashstats_table_cache_hits_total",
+                 table="page") == [150]
+
+
+def test_the_histogram_is_whole(metrics):
+    assert sum(named(metrics, "hashstats_table_chain_buckets",
+                     table="dentry")) == 8
+
+
+def test_one_verdict_holds(metrics):
+    for table in ("dentry", "mbcache", "folio_wait", "page"):
+        assert sorted(named(metrics, "hashstats_table_verdict",
+                            table=table)) == [0, 0, 0, 0, 1]
+
+
+def test_large_numbers_keep_their_digits():
+    text = corpus.GOOD.replace("lookups: 1000\nhits: 900",
+                               "lookups: 12345678901\nhits: 11111111011")
+    assert named(samples(text), "hashstats_table_lookups_total") == [12345678901]
+
+
+@pytest.mark.parametrize("odd", ['a "b" c', "a\\b", "a\\", '"', "{a=\"b\"} 1",
+                                 "\u00fcbung", "a\\nb"])
+def test_odd_instances_survive(odd):
+    text = corpus.GOOD.replace("ext4 vda ea-block", odd)
+    found = {sample.labels["instance_name"] for sample in samples(text)
+             if "instance_name" in sample.labels}
+    assert odd in found
+
+
+def test_no_label_is_one_of_prometheus(metrics):
+    assert not [sample for sample in metrics if {HOST, "job"} & sample.labels.keys()]
+
+
+# --- the dashboard and the alerts ---------------------------------------------
+
+def dashboard_queries():
+    for panel in DASHBOARD["panels"]:
+        for target in panel.get("targets", ()):
+            yield f"panel {panel['title']}", target["expr"]
+    for variable in DASHBOARD["templating"]["list"]:
+        if variable["type"] == "query":
+            yield f"variable {variable['name']}", variable["query"]["query"]
+
+
+def alert_queries():
+    for group in RULES:
+        for rule in group["rules"]:
+            yield f"alert {rule['alert']}", rule["expr"]
+
+
+QUERIES = [*dashboard_queries(), *alert_queries()]
+every_query = pytest.mark.parametrize("query", [query for _, query in QUERIES],
+                                      ids=[where for where, _ in QUERIES])
+
+
+def asked(query):
+    """Names of metrics, and (label, value) that a query asks for."""
+    return (set(re.findall(r"\bhashstats_\w+", query)),
+            set(re.findall(r'(\w+)\s*(?:=~|!=|!~|=)\s*"([^"]*)"', query)))
+
+
+@every_query
+def test_asks_for_what_is_printed(query, metrics):
+    names, labels = asked(query)
+    assert names
+    for name in names:
+        there = [sample for sample in metrics if sample.name == name]
+        assert there, name
+        for label, value in labels:
+            if label == HOST:
+                continue
+            values = {sample.labels.get(label) for sample in there}
+            assert None not in values, (name, label)
+            assert value.startswith("$") or value in values, (label, value)
+
+
+@every_query
+def test_brackets_are_closed(query):
+    closes = {")": "(", "}": "{", "]": "["}
+    open_ones = []
+    for letter in re.sub(r'"[^"]*"', "", query):
+        if letter in closes.values():
+            open_ones.append(letter)
+        elif letter in closes:
+            assert open_ones and open_ones.pop() == closes[letter], query
+    assert not open_ones, query
+
+
+def test_words_in_braces_are_labels_that_are_printed(metrics):
+    """What panels call their lines, and alerts their subject."""
+    known = {HOST} | {label for sample in metrics for label in sample.labels}
+    text = json.dumps(DASHBOARD["panels"])
+    legends = set(re.findall(r"\{\{\s*(\w+)\s*\}\}", text))
+    said = set(re.findall(r"\$labels\.(\w+)", json.dumps(RULES)))
+    assert legends and legends <= known
+    assert said and said <= known
+
+
+def test_dashboard_is_in_order():
+    panels = DASHBOARD["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    taken = set()
+    for panel in panels:
+        at = panel["gridPos"]
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"])
+                 for y in range(at["y"], at["y"] + at["h"])}
+        assert at["x"] + at["w"] <= 24 and not cells & taken, panel["title"]
+        taken |= cells
+        assert panel["description"]
+
+
+def test_alerts_for_crowded_and_skewed():
+    alerts = {rule["alert"]: rule for group in RULES for rule in group["rules"]}
+    assert {"HashTableCrowded", "HashTableSkewed"} <= alerts.keys()
+    for rule in alerts.values():
+        assert rule["for"] and rule["annotations"]["summary"]
+        assert rule["labels"]["severity"]
+
+
+@pytest.mark.parametrize("number, alert", [(1, "HashTableSkewed"),
+                                           (2, "HashTableSkewed"), (3, None),
+                                           (4, None), (5, "HashTableCrowded")])
+def test_alerts_on_the_samples_of_the_paper(number, alert):
+    """The rules are one comparison each, so they can be followed here."""
+    found = samples((TOOL / f"samples/citi-{number}.hashstats").read_text())
+    fired = []
+    for where, query in alert_queries():
+        name, label, value, wanted = re.fullmatch(
+            r'(\w+)\{(\w+)="(\w+)"\} == (\d+)', query).groups()
+        if float(wanted) in named(found, name, **{label: value}):
+            fired.append(where.removeprefix("alert "))
+    assert fired == ([alert] if alert else [])
