@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The five histograms of Lever's "Linux Kernel Hash Table Behavior" (2000): the
+samples have the paper's numbers, and the tool gives them back."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+import hashstats_file
+from toykernel import ROOT
+
+TOOL = ROOT / "tools/hashstats/hashstats"
+SAMPLES = ROOT / "tools/hashstats/samples"
+
+
+class Paper:
+    """One histogram as it is printed: the head, and the last two columns.
+
+    Row 5 of Histogram 3 has 3650 buffers in the paper; they must be 3560, as 712
+    buckets have them, for the column to give the number in its head.
+    """
+
+    def __init__(self, name, head, buckets, objects, percents):
+        self.name = name
+        (self.lookups, self.hit_rate, self.buckets, self.objects,
+         self.longest) = head
+        self.rows = [*zip([*map(str, range(16)), ">15"], buckets, objects,
+                          percents)]
+
+
+NONE = [0] * 5
+PAPER = {
+    1: Paper("buffer", (296481, 54, 16384, 37256, 116),
+             [12047, 1037, 381, 295, 325, 399, 188, 303, 160, 169, 224, 64, 49,
+              15, 3, 4, 721],
+             [0, 1037, 762, 885, 1300, 1995, 1128, 2121, 1280, 1521, 2240, 704,
+              588, 195, 42, 60, 21398],
+             [0, 2, 4, 7, 10, 16, 19, 24, 28, 32, 38, 40, 41, 42, 42, 42, 100]),
+    2: Paper("buffer", (3548568, 78, 16384, 2644, 80),
+             [16167, 110, 10, 3, 1, 0, 3, 1, 6, 2, 1, 2, 3, 3, 3, 1, 68],
+             [0, 110, 20, 9, 4, 0, 18, 7, 48, 18, 10, 22, 36, 39, 42, 15, 2246],
+             [0, 4, 4, 5, 5, 5, 6, 6, 8, 8, 9, 10, 11, 12, 14, 15, 100]),
+    3: Paper("buffer", (287696, 54, 16384, 37261, 11),
+             [2034, 3317, 4034, 3833, 2082, 712, 222, 78, 46, 19, 5, 2, *NONE],
+             [0, 3317, 8068, 11499, 8328, 3560, 1332, 546, 368, 171, 50, 22,
+              *NONE],
+             [0, 8, 30, 61, 83, 93, 96, 98, 99, 99, 99, *[100] * 6]),
+    4: Paper("buffer", (3530977, 78, 16384, 2717, 6),
+             [14302, 1555, 442, 73, 5, 3, 4, *NONE, *NONE],
+             [0, 1555, 884, 219, 20, 15, 24, *NONE, *NONE],
+             [0, 57, 89, 97, 98, 99, *[100] * 11]),
+    5: Paper("inode", (189321, 3, 256, 9785, 54),
+             [0] * 16 + [256], [0] * 16 + [9785], [0] * 16 + [100]),
+}
+# What a reader of the paper would say: 1 and 2 "congregate in large buckets" with
+# most buckets empty, 3 is "what a preferred bucket size distribution looks like", in
+# 4 buffers are found "after checking fewer than two or three", and 5 has "too many
+# objects in an undersized hash table".
+VERDICT = {1: {"skewed"}, 2: {"skewed"}, 3: {"ok"}, 4: {"ok", "oversized"},
+           5: {"crowded"}}
+
+every = pytest.mark.parametrize("number", PAPER)
+
+
+def sample(number):
+    return SAMPLES / f"citi-{number}.hashstats"
+
+
+def parsed(number):
+    paper = PAPER[number]
+    return hashstats_file.parse(sample(number).read_text())[paper.name]
+
+
+def hashstats(*words):
+    done = subprocess.run([TOOL, *words], text=True, capture_output=True,
+                          stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def told(number):
+    """The table as the tool understood it."""
+    [table] = json.loads(hashstats("json", "-f", str(sample(number))))["tables"]
+    return table
+
+
+# --- the samples --------------------------------------------------------------
+
+@every
+def test_sample_has_the_paper_s_rows(number):
+    assert parsed(number).rows == PAPER[number].rows
+
+
+@every
+def test_sample_has_the_paper_s_head(number):
+    table, paper = parsed(number), PAPER[number]
+    for label in ("buckets", "objects", "longest", "lookups"):
+        assert table[label] == getattr(paper, label)
+    assert table["hit-rate"] == paper.hit_rate / 100
+    assert round(100 * table["hits"] / table["lookups"]) == paper.hit_rate
+
+
+@every
+def test_paper_adds_up(number):
+    paper = PAPER[number]
+    assert sum(row[1] for row in paper.rows) == paper.buckets
+    assert sum(row[2] for row in paper.rows) == paper.objects
+    reached = 0
+    for size, buckets, objects, percent in paper.rows:
+        reached += objects
+        assert percent == 100 * reached // paper.objects
+        assert size == ">15" or objects == int(size) * buckets
+
+
+@every
+def test_what_we_reckoned_is_what_the_kernel_would(number):
+    table = parsed(number)
+    n, m = table["objects"], table["buckets"]
+    assert table["used-expected"] == pytest.approx(m * (1 - (1 - 1 / m)**n),
+                                                   abs=0.001)
+    assert table["nodes-per-hit-expected"] == pytest.approx(
+        1 + (n - 1) / (2 * m), abs=0.001)
+    lengths = [length for size, (_, buckets, _, _) in enumerate(table.rows[:-1])
+               for length in [size] * buckets]
+    lengths += long_chains(table)
+    assert len(lengths) == m and sum(lengths) == n
+    squares = sum(length**2 for length in lengths)
+    assert table["nodes-per-hit"] == pytest.approx((squares + n) / 2 / n,
+                                                   abs=0.001)
+    assert table["variance-over-mean"] == pytest.approx(
+        (squares / m - (n / m)**2) / (n / m), abs=0.001)
+
+
+def long_chains(table):
+    """The chains of row >15, as alike as the longest one allows."""
+    _, buckets, objects, _ = table.rows[-1]
+    if not buckets:
+        return []
+    each, rest = divmod(objects - table["longest"], buckets - 1)
+    return ([table["longest"]] + [each + 1] * rest
+            + [each] * (buckets - 1 - rest))
+
+
+# --- what the tool makes of them ----------------------------------------------
+
+@every
+def test_tool_gives_the_rows_back(number):
+    rows = [(row["size"], row["buckets"], row["objects"], row["sum_pct"])
+            for row in told(number)["histogram"]]
+    assert [(str(size), *rest) for size, *rest in rows] == PAPER[number].rows
+
+
+@every
+def test_tool_gives_the_verdict_of_a_reader(number):
+    assert told(number)["verdict"] in VERDICT[number]
+    shown = hashstats("show", "-f", str(sample(number)))
+    assert re.search(rf"\b{told(number)['verdict']}\b", shown)
+
+
+def used(number):
+    table = told(number)
+    return table["used"] / table["buckets"]
+
+
+def load(number):
+    table = told(number)
+    return table["objects"] / table["buckets"]
+
+
+def reached(number, size):
+    return next(row["sum_pct"] for row in told(number)["histogram"]
+                if str(row["size"]) == str(size))
+
+
+def test_histogram_1_in_the_words_of_the_paper():
+    # "less than twenty-six percent utilized (...) gives us 0.26471"
+    assert used(1) == pytest.approx(0.26471, abs=0.000005)
+    # "28% of all buffers (...) 8 or fewer, and 42% (...) 15 or fewer"
+    assert (reached(1, 8), reached(1, 15)) == (28, 42)
+    # "the average bucket size (...) should be about 3"
+    assert load(1) == pytest.approx(2.27, abs=0.005)
+    assert told(1)["longest"] == 116
+
+
+def test_histogram_2_in_the_words_of_the_paper():
+    # "Eighty-five percent (...) in buckets with more than 15"
+    assert 100 - reached(2, 15) == 85
+    # "16167 empty buckets", "utilization of less than two percent"
+    assert told(2)["buckets"] - told(2)["used"] == 16167
+    assert used(2) < 0.02
+
+
+def test_histogram_3_in_the_words_of_the_paper():
+    # "the number of empty buckets is only 12.4%"
+    assert 100 * (1 - used(3)) == pytest.approx(12.4, abs=0.05)
+    # Of all sizes, most buffers are in buckets of 3, "our expected average".
+    rows = told(3)["histogram"]
+    assert max(rows, key=lambda row: row["objects"])["size"] in (3, "3")
+
+
+def test_histogram_5_in_the_words_of_the_paper():
+    # "on average, 37 other objects"
+    assert int(load(5)) - 1 == 37
+    assert told(5)["used"] == told(5)["buckets"] == 256
+    assert told(5)["hit_rate"] == pytest.approx(0.03)
+
+
+def test_advice_for_the_inodes_of_the_paper():
+    """Sixteen times the buckets were the paper's "clear winner"."""
+    said = hashstats("advise", "-f", str(sample(5)))
+    assert int(re.search(r"hash_entries=inode:(\d+)", said)[1]) >= 4096
+
+
+def test_no_larger_table_is_advised_for_a_skewed_one():
+    said = hashstats("advise", "-f", str(sample(1)))
+    assert "skewed" in said and "hash_entries=" not in said
+
+
+def test_the_new_function_is_seen_in_a_diff():
+    said = hashstats("diff", str(sample(1)), str(sample(3)))
+    assert "10.564" in said and "2.138" in said
