@@ -7,11 +7,10 @@ SCRIPT = $(PYTHON) scripts
 export PYTHONDONTWRITEBYTECODE = 1
 
 # What a user may set, handed to the scripts as environment.
-export KERNEL BASE MEM CPUS APPEND QUICK FORCE CONFIG DEBUG TESTS V
-
+export KERNEL BASE MEM CPUS APPEND QUICK FORCE CONFIG DEBUG PREFIX DESTDIR TESTS V
 
 .PHONY: help python setup tree refresh series check-series kernel boot shell \
-	test test-long bench deb clean distclean
+	test test-long bench deb install-tools uninstall-tools clean distclean
 .NOTPARALLEL:
 .SUFFIXES:
 # A script's one line is enough; make's own echo of the command is not wanted.
@@ -31,7 +30,13 @@ help:
 	echo "  make series        the mail set, proven equal to the composed tree"
 	echo "  make check-series  every file brought once, patches apply, white space"
 	echo "  make kernel        build the patched kernel only"
-	echo "  make deb           Debian packages of the patched kernel for a real machine"
+	echo "  make deb           Debian packages of the patched kernel for a real machine, and"
+	echo "                     of hashstats"
+	echo "  make install-tools"
+	echo "                     install hashstats, which reads /proc/hashstats, its manual"
+	echo "                     and shell completion"
+	echo "  make uninstall-tools"
+	echo "                     remove them"
 	echo "  make bench         every benchmark; make bench-NAME one of them (bench-buffer,"
 	echo "                     bench-crowd, bench-hashstats, bench-herd, bench-index,"
 	echo "                     bench-inode, bench-mbcache, bench-readers, bench-spread,"
@@ -50,6 +55,8 @@ help:
 	echo "  FORCE=1            tree, refresh: drop what stands against it"
 	echo "  CONFIG=PATH        deb: kernel configuration to start from"
 	echo "  DEBUG=1            deb: keep debug information"
+	echo "  PREFIX=/usr/local  install-tools, uninstall-tools: below this folder"
+	echo "  DESTDIR=           install-tools, uninstall-tools: put before PREFIX"
 	echo "  TESTS='...'        test: only these files, or words for pytest"
 	echo "  V=1                show the output of what runs"
 
@@ -104,6 +111,12 @@ bench-%: python
 
 deb: python
 	$(SCRIPT)/deb.py deb
+
+install-tools: python
+	$(SCRIPT)/install_tools.py install
+
+uninstall-tools: python
+	$(SCRIPT)/install_tools.py uninstall
 
 clean: python
 	$(SCRIPT)/cleanup.py clean

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make deb: Debian packages of the patched kernel for a real machine."""
+"""make deb: Debian packages of the patched kernel for a real machine, and of the
+program that reads its /proc/hashstats."""
 
 import gzip
 import lzma
@@ -11,6 +12,7 @@ import compose
 import gitcmd
 import kconfig
 import source
+import toolsdeb
 import worktree
 from common import BUILD, die, dispatch, flag, lock, run, setting, step
 from setup import ensure_packages
@@ -111,6 +113,7 @@ def package(src, obj):
         run(["env", *words, *build.make_command(src, obj, "bindeb-pkg")],
             log=obj.parent / "package.log", env=build.environment(),
             what="make bindeb-pkg")
+        toolsdeb.build(obj.parent, f"{source.version()}-1", name, mail)
     # Debian's own linux-libc-dev must stay: programs are built with it.
     return [path for path in sorted(obj.parent.glob("*.deb"))
             if not path.name.startswith("linux-libc-dev")]
@@ -122,11 +125,12 @@ def report(packages):
     for path in packages:
         print(f"  {path} ({path.stat().st_size / 1e6:.1f} MB)")
     image = next(p for p in packages if p.name.startswith("linux-image"))
+    tools = next(p for p in packages if p.name.startswith(toolsdeb.PACKAGE))
     sudo = "" if os.geteuid() == 0 else "sudo "
     print("Install and boot it:")
-    print(f"  {sudo}apt install {image}")
+    print(f"  {sudo}apt install {image} {tools}")
     print(f"  {sudo}reboot     # the boot menu keeps the old kernel")
-    print("Then: sudo cat /proc/hashstats")
+    print("Then: sudo hashstats")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0
+"""hashstats as it is installed: by make, by the Debian package, its manual and
+its completion."""
+
+import gzip
+import hashlib
+import os
+import re
+import stat
+import subprocess
+
+import pytest
+
+import install_tools
+import toolsdeb
+from toykernel import ROOT
+
+TOOL = ROOT / "tools/hashstats"
+COMMANDS = ("show", "hist", "watch", "diff", "json", "openmetrics", "advise",
+            "record", "report")
+
+
+def make(verb, **settings):
+    env = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(["make", "--no-print-directory", "-C", ROOT, verb,
+                           *(f"{name}={value}" for name, value in
+                             settings.items())],
+                          text=True, capture_output=True, env=env)
+
+
+def paths(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")
+            if not path.is_dir()}
+
+
+def works(program, sample):
+    """The installed program reads the installed sample, from any folder."""
+    done = subprocess.run([program, "show", "-f", sample], cwd="/", text=True,
+                          capture_output=True,
+                          env={"PATH": os.environ["PATH"],
+                               "PYTHONDONTWRITEBYTECODE": "1"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "skewed" in done.stdout
+
+
+@pytest.fixture
+def installed(tmp_path):
+    done = make("install-tools", DESTDIR=tmp_path, PREFIX="/opt/own")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "opt/own"
+
+
+def test_it_runs_where_it_is_installed(installed):
+    works(installed / "bin/hashstats",
+          installed / "share/doc/boothash-tools/samples/citi-1.hashstats")
+
+
+def test_it_runs_by_a_link_to_the_link(installed, tmp_path):
+    link = tmp_path / "hs"
+    link.symlink_to(installed / "bin/hashstats")
+    works(link, installed / "share/doc/boothash-tools/samples/citi-1.hashstats")
+
+
+def test_it_can_be_moved(installed, tmp_path):
+    """The link in bin is relative, so that DESTDIR is only for the building."""
+    moved = tmp_path / "moved"
+    installed.rename(moved)
+    works(moved / "bin/hashstats",
+          moved / "share/doc/boothash-tools/samples/citi-1.hashstats")
+
+
+def test_everything_is_there(installed):
+    there = paths(installed)
+    assert {"bin/hashstats", "share/hashstats/hashstats",
+            "share/man/man1/hashstats.1",
+            "share/bash-completion/completions/hashstats",
+            "share/zsh/site-functions/_hashstats",
+            "share/doc/boothash-tools/grafana.json",
+            "share/doc/boothash-tools/alerts.yml"} <= there
+    assert not [name for name in there if name.endswith(".pyc")]
+
+
+def test_modes_do_not_follow_the_umask(tmp_path):
+    old = os.umask(0o077)
+    try:
+        make("install-tools", PREFIX=tmp_path / "own").check_returncode()
+    finally:
+        os.umask(old)
+    for path in (tmp_path / "own").rglob("*"):
+        if path.is_symlink():
+            continue
+        program = path.is_dir() or path.name == "hashstats" \
+            and path.parent.name == "hashstats"
+        assert stat.S_IMODE(path.stat().st_mode) == \
+            (0o755 if program else 0o644), path
+
+
+def test_again_over_the_old(installed, tmp_path):
+    before = paths(installed)
+    (installed / "bin/hashstats").unlink()
+    (installed / "bin/hashstats").write_text("something else")
+    done = make("install-tools", DESTDIR=tmp_path, PREFIX="/opt/own")
+    assert done.returncode == 0
+    assert paths(installed) == before
+    assert (installed / "bin/hashstats").is_symlink()
+
+
+def test_uninstall_leaves_nothing_of_ours(installed, tmp_path):
+    (installed / "bin/other").write_text("somebody else's")
+    cache = installed / "share/hashstats/__pycache__"
+    cache.mkdir()
+    (cache / "x.pyc").write_bytes(b"")
+    done = make("uninstall-tools", DESTDIR=tmp_path, PREFIX="/opt/own")
+    assert done.returncode == 0
+    assert paths(installed) == {"bin/other"}
+    assert not (installed / "share/hashstats").exists()
+    assert not (installed / "share/doc/boothash-tools").exists()
+
+
+def test_uninstall_of_nothing(tmp_path):
+    assert make("uninstall-tools", PREFIX=tmp_path).returncode == 0
+
+
+def test_prefix_must_be_absolute(tmp_path):
+    done = make("install-tools", PREFIX="own")
+    assert done.returncode == 2
+    assert "boothash: PREFIX=own: not absolute" in done.stderr
+
+
+def test_no_permission_is_one_line(tmp_path):
+    """Root may write anywhere, but not into a file."""
+    (tmp_path / "file").write_text("")
+    done = make("install-tools", PREFIX=tmp_path / "file/own")
+    assert done.returncode == 2
+    first, *_ = done.stderr.splitlines()
+    assert first.startswith(f"boothash: {tmp_path}/file") and "PREFIX=" in first
+
+
+# --- the Debian package -------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("deb")
+    return toolsdeb.build(folder, "6.12.999-1", "A Person", "person@example.org")
+
+
+@pytest.fixture(scope="module")
+def unpacked(package):
+    folder = package.parent / "unpacked"
+    subprocess.run(["dpkg-deb", "-R", package, folder], check=True)
+    return folder
+
+
+def field(package, name):
+    return subprocess.run(["dpkg-deb", "-f", package, name], text=True,
+                          capture_output=True, check=True).stdout.strip()
+
+
+def test_package_says_what_it_is(package):
+    assert package.name == "boothash-tools_6.12.999-1_all.deb"
+    assert field(package, "Package") == "boothash-tools"
+    assert field(package, "Version") == "6.12.999-1"
+    assert field(package, "Architecture") == "all"
+    assert field(package, "Maintainer") == "A Person <person@example.org>"
+    assert int(field(package, "Installed-Size")) > 50
+
+
+def test_package_runs(unpacked):
+    usr = unpacked / "usr"
+    works(usr / "bin/hashstats",
+          usr / "share/doc/boothash-tools/samples/citi-1.hashstats")
+
+
+def test_package_has_what_debian_wants(unpacked):
+    usr = unpacked / "usr/share"
+    manual = gzip.decompress((usr / "man/man1/hashstats.1.gz").read_bytes())
+    assert manual == (TOOL / "hashstats.1").read_bytes()
+    assert "GPL-2.0" in (usr / "doc/boothash-tools/copyright").read_text()
+    assert (usr / "zsh/vendor-completions/_hashstats").is_file()
+
+
+def test_package_belongs_to_root(package):
+    listed = subprocess.run(["dpkg-deb", "-c", package], text=True,
+                            capture_output=True, check=True).stdout
+    for line in listed.splitlines():
+        mode, owner, *_ = line.split()
+        assert owner == "root/root"
+        assert mode in ("drwxr-xr-x", "-rw-r--r--", "-rwxr-xr-x", "lrwxrwxrwx")
+
+
+def test_package_checksums(unpacked):
+    listed = (unpacked / "DEBIAN/md5sums").read_text().splitlines()
+    assert len(listed) == len([p for p in (unpacked / "usr").rglob("*")
+                               if p.is_file() and not p.is_symlink()])
+    for line in listed:
+        digest, name = line.split("  ")
+        assert hashlib.md5((unpacked / name).read_bytes()).hexdigest() == digest
+
+
+@pytest.mark.parametrize("script", ["postinst", "prerm"])
+def test_package_scripts_are_shell(unpacked, script):
+    subprocess.run(["sh", "-n", unpacked / "DEBIAN" / script], check=True)
+
+
+# --- the manual ---------------------------------------------------------------
+
+MANUAL = TOOL / "hashstats.1"
+
+
+def test_manual_is_clean():
+    done = subprocess.run(["groff", "-ww", "-man", "-Tutf8", "-z", MANUAL],
+                          text=True, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def shown_manual():
+    done = subprocess.run(["groff", "-man", "-Tascii", "-P-cbou", MANUAL],
+                          text=True, capture_output=True, check=True)
+    # Words that are parted at the end of a line are one word.
+    return re.sub(r"-\n +", "-", done.stdout)
+
+
+def test_manual_has_every_command_and_option():
+    manual = shown_manual()
+    for command in COMMANDS:
+        assert re.search(rf"^ +hashstats \[?{command}\b", manual, re.MULTILINE)
+        for option in options(command):
+            assert option in manual, (command, option)
+
+
+def options(command):
+    """Options that the program itself names for a subcommand."""
+    said = subprocess.run([TOOL / "hashstats", command, "--help"], text=True,
+                          capture_output=True, check=True).stdout
+    found = set(re.findall(r"(?<![\w-])(--?[a-z][a-z-]*)", said))
+    assert "-h" in found
+    return found - {"-h", "--help"}
+
+
+# --- completion ---------------------------------------------------------------
+
+SAMPLE = TOOL / "samples/citi-5.hashstats"
+
+
+def completed(*words):
+    """What bash offers for the last of these words."""
+    script = f"""
+        source {TOOL}/completion.bash
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+        _hashstats
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(["bash", "--norc", "-u", "-c", script, "bash",
+                           "hashstats", *words], text=True,
+                          capture_output=True, check=True)
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
+def test_completion_of_commands():
+    assert set(COMMANDS) <= completed("")
+    assert completed("re") == {"record", "report"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_completion_knows_the_options_of(command):
+    assert completed(command, "-") - {"-h", "--help"} == options(command)
+
+
+def test_completion_without_a_command_is_that_of_show():
+    assert completed("-") == completed("show", "-") | {"--version"}
+    assert completed("-f", SAMPLE, "-") == completed("show", "-")
+
+
+def test_completion_of_tables():
+    assert completed("hist", "-f", SAMPLE, "in") == {"inode"}
+    assert completed("-f", SAMPLE, "") == {"inode"}
+    assert completed("hist", "-f", "/none", "in") == set()
+
+
+def test_completion_leaves_files_to_bash():
+    assert completed("show", "-f", "") == set()
+    assert completed("diff", "") == set()
+
+
+def test_every_file_of_the_tool_is_installed():
+    sources = set(install_tools.files().values())
+    for path in TOOL.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            assert path in sources, path
