@@ -8,17 +8,12 @@ without its _total, and there the older format sees a metric without a type,
 which it takes all the same. --classic names it the older way.
 """
 
-import os
-import tempfile
-
-from . import sources, verdicts
-from .errors import Complaint
+from . import outputs, sources, verdicts
 from .selection import of
 from .tables import SIZES
 
 HELP = "metrics for the node exporter's textfile collector"
 PREFIX = "hashstats_"
-MODE = 0o644                    # the collector is another user
 
 
 def number(label):
@@ -87,7 +82,7 @@ def run(options):
     judged = of(verdicts.of_copy(copy), options.tables)
     text = "\n".join(lines(copy, judged, options.classic)) + "\n"
     if options.output:
-        replace(options.output, text)
+        outputs.replace(options.output, text)
     else:
         print(text, end="")
     return judged
@@ -142,22 +137,3 @@ def labels(judged, **more):
 
 def escaped(text):
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-
-def replace(path, text):
-    """A file that is whole or the old one, whoever reads it meanwhile."""
-    folder = os.path.dirname(path) or "."
-    temporary = None
-    try:
-        # No name of the collector's pattern *.prom until it is whole.
-        with tempfile.NamedTemporaryFile("w", dir=folder, prefix=".hashstats.",
-                                         delete=False) as file:
-            temporary = file.name
-            file.write(text)
-            os.fchmod(file.fileno(), MODE)
-        os.replace(temporary, path)
-    except OSError as error:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise Complaint(f"{sources.quoted_path(path)}: {error.strerror}, expected "
-                        "a file in a folder that can be written") from None

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """hashstats show: a line a table."""
 
-from . import numbers, sources, verdicts
+from . import layout, numbers, sources, verdicts
 from .selection import of
-from .terminal import Terminal, columns, shortened
+from .terminal import Terminal
 
 HEAD = ("TABLE", "BUCKETS", "BYTES", "OBJECTS", "LOAD", "USED%", "EXP%", "LONG",
         "NODES", "IDEAL", "HIT%", "VERDICT")
 # What goes first when the terminal is narrow.
 LEAST_WANTED = ("EXP%", "USED%", "BYTES", "LOAD", "LONG", "HIT%", "IDEAL",
                 "OBJECTS", "BUCKETS", "NODES")
-SHORTEST_TITLE = 13
 
 HELP = "one line a table: size, load, spread, look-up cost, verdict"
 
@@ -39,36 +38,5 @@ def cells(judged):
 
 
 def lines(judged, terminal):
-    """The table of tables, as wide as the terminal at most."""
-    kept, gap, rows = fitted([HEAD, *map(cells, judged)], terminal.width)
-    result = [terminal.colour(gap.join(rows[0]).rstrip(), "bold")]
-    at = kept.index("VERDICT")
-    for row, table in zip(rows[1:], judged):
-        text = [*row[:at], terminal.verdict(table.verdict), *row[at + 1:]]
-        result.append(gap.join(text))
-    return result
-
-
-def fitted(rows, width):
-    """Heads of the columns that fit, what parts them, the rows in cells of them.
-
-    A narrow terminal first brings the columns together, then does without some,
-    and at the end shortens names.
-    """
-    kept, gap = list(HEAD), "  "
-    for dropped in (None, None, *LEAST_WANTED):
-        if dropped:
-            kept.remove(dropped)
-        picked = [[row[HEAD.index(head)] for head in kept] for row in rows]
-        others = list(zip(*picked))[1:]
-        room = width - sum(max(map(len, column)) + len(gap) for column in others)
-        if room >= max(len(row[0]) for row in picked):
-            break
-        if gap == " " and room >= SHORTEST_TITLE:
-            break
-        gap = " "
-    picked = [[shortened(row[0], max(room, 1)), *row[1:]] for row in picked]
-    aligned = columns(picked)
-    for row, cell in zip(aligned, picked):
-        row[-1] = cell[-1]
-    return kept, gap, aligned
+    return layout.lines(HEAD, [cells(one) for one in judged], judged, terminal,
+                        LEAST_WANTED)

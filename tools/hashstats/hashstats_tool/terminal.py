@@ -38,8 +38,8 @@ class Terminal:
     def colour(self, text, name):
         return f"{COLOURS[name]}{text}{RESET}" if self.coloured else text
 
-    def verdict(self, word, width=0):
-        return self.colour(word.ljust(width), OF_VERDICT[word.strip()])
+    def verdict(self, text, word):
+        return self.colour(text, OF_VERDICT[word])
 
 
 def can_write(stream, letters):
@@ -50,16 +50,16 @@ def can_write(stream, letters):
     return True
 
 
-def columns(lines, left=1):
-    """Cells of equal width; the first `left` columns are flush left."""
+def columns(lines):
+    """Cells of equal width; the first column is flush left."""
     widths = [max(len(cell) for cell in column) for column in zip(*lines)]
-    return [[cell.ljust(width) if at < left else cell.rjust(width)
+    return [[cell.rjust(width) if at else cell.ljust(width)
              for at, (cell, width) in enumerate(zip(line, widths))]
             for line in lines]
 
 
 def shortened(text, width):
-    """What fits; a dot row tells that something is missing."""
+    """What fits; two dots tell that something is missing."""
     if len(text) <= width:
         return text
     return text[:max(width - 2, 0)] + ".."[:width]

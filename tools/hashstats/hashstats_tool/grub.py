@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A file for GRUB that puts hash_entries= on the command line of all boots."""
+
+from . import outputs
+
+DROP_IN = "/etc/default/grub.d/hashstats.cfg"
+
+TEXT = """\
+# Written by hashstats advise --apply-grub; remove this file to undo it.
+GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {line}"
+"""
+
+
+def apply(line, path, sure):
+    """Show the file, and write it if the user is sure."""
+    text = TEXT.format(line=line)
+    yield f"{path}:"
+    yield from ("    " + row for row in text.splitlines())
+    if not sure:
+        yield "Not written; --yes writes it."
+        return
+    outputs.replace(path, text)
+    yield "Written. Now run update-grub, and reboot when it suits."

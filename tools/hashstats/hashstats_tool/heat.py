@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A heat map of chain lengths over time, in the terminal."""
+
+import math
+
+from .tables import SIZES
+
+BLOCKS, LETTERS = " ░▒▓█", " .:*#"
+WIDEST = 4                      # columns of one sample
+
+
+def matrix(moments):
+    """Objects of the rows 1 to >15 in each sample that has a histogram."""
+    return [[row.objects for row in one.table.rows[1:]]
+            for _, one in moments if one.table.rows]
+
+
+def seconds(moments):
+    """Since the first of them."""
+    times = [time for time, one in moments if one.table.rows]
+    return [time - times[0] for time in times]
+
+
+def lines(peak, terminal):
+    """Longest chains on top, time to the right, more objects darker."""
+    samples = matrix(peak.moments)
+    most = max((max(sample) for sample in samples), default=0)
+    title = terminal.colour(f"{peak.title}: objects by the length of their chain",
+                            "bold")
+    if not most:
+        return [title, "  no objects in chains"]
+    signs = BLOCKS if terminal.blocks else LETTERS
+    room = max(min(terminal.width, 100) - 8, 1)
+    packed = pack(samples, room)
+    wide = max(1, min(WIDEST, room // len(packed)))
+    rows = max(size for sample in samples for size, count in enumerate(sample)
+               if count) + 1
+    result = [title]
+    for size in reversed(range(rows)):
+        text = "".join(shade(sample[size], most, signs) * wide for sample in packed)
+        result.append(f"{SIZES[size + 1]:>5} {text.rstrip()}".rstrip())
+    end = f"{seconds(peak.moments)[-1]:.0f} s"
+    result.append(" " * 6 + "0" + end.rjust(max(len(packed) * wide - 1, len(end) + 1)))
+    result.append(f"      darker is more objects, {signs[-1]} is {most}")
+    return result
+
+
+def pack(samples, room):
+    """As many columns as there is room; of several samples the highest."""
+    if len(samples) <= room:
+        return samples
+    groups = [samples[at * len(samples) // room:(at + 1) * len(samples) // room]
+              for at in range(room)]
+    return [[max(column) for column in zip(*group)] for group in groups]
+
+
+def shade(count, most, signs):
+    """By the logarithm, so that the few in long chains are seen."""
+    if not count:
+        return signs[0]
+    level = math.log1p(count) / math.log1p(most) * (len(signs) - 1)
+    return signs[max(1, round(level))]

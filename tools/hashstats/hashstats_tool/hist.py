@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0
+"""hashstats hist: chain lengths as bars, beside what chance would give."""
+
+import math
+
+from . import numbers, sources, spread, verdicts
+from .errors import Complaint
+from .selection import of
+from .tables import SIZES
+from .terminal import Terminal
+
+HELP = "bars of chain lengths beside the Poisson expectation"
+OWN_FILES = True
+SEEN = 0.5                      # expected buckets that are worth a row
+EIGHTHS = " ▏▎▍▌▋▊▉"
+NARROWEST = 10                  # columns of bars
+
+
+def options(parser):
+    parser.add_argument("tables", nargs="+", metavar="TABLE",
+                        help="names as hashstats show has them")
+    parser.add_argument("-f", "--file", action="append", metavar="FILE",
+                        help="a saved copy, - for standard input (default: "
+                             f"{sources.KERNEL}); several to compare them")
+    parser.add_argument("--log", action="store_true",
+                        help="logarithmic bars, to see the long chains")
+    parser.add_argument("--png", metavar="FILE", help="draw a picture instead")
+
+
+def run(options):
+    files = options.file or [sources.KERNEL]
+    if files.count("-") > 1:
+        raise Complaint("standard input is named twice; accepted: once")
+    if options.png:
+        from . import pictures
+        pictures.needed()
+    panels = [(path, one) for path in files for one in
+              of(verdicts.of_copy(sources.load(path)), options.tables)]
+    if options.png:
+        draw(options, panels)
+    else:
+        terminal = Terminal()
+        named = len(files) > 1
+        print("\n\n".join("\n".join(lines(one, terminal, options.log,
+                                          path if named else None))
+                          for path, one in panels))
+    return [one for _, one in panels]
+
+
+def draw(options, panels):
+    from . import pictures
+    shown = [(path, one) for path, one in panels if one.table.rows]
+    if not shown:
+        raise Complaint("these tables have no histogram; accepted: tables with "
+                        "chains")
+    pictures.histograms(shown, options.png, options.log)
+
+
+def title(judged, path=None):
+    """A line that says what the bars will show."""
+    table = judged.table
+    place = f" in {path}" if path else ""
+    if not table.rows:
+        why = "is off" if not table.buckets else "has no chains to show"
+        return f"{judged.title}{place} {why}"
+    nodes = (f", {judged.nodes:.3f} nodes a look-up, {judged.ideal:.3f} by chance"
+             if judged.kind == verdicts.CHAINS and judged.nodes else "")
+    return (f"{judged.title}{place}: {table.objects} objects in {table.buckets} "
+            f"buckets{nodes}, longest {table.number('longest')}: {judged.verdict}")
+
+
+def lines(judged, terminal, log=False, path=None):
+    table = judged.table
+    result = [terminal.colour(title(judged, path), "bold")]
+    if not table.rows:
+        return result
+    expected = spread.poisson(table.buckets, table.objects)
+    rows = [(size, row.buckets, chance) for size, row, chance
+            in zip(SIZES, table.rows, expected)]
+    while rows[-1][1] == 0 and rows[-1][2] < SEEN:
+        rows.pop()
+    texts = [("size", "buckets", "expected"),
+             *((size, str(seen), numbers.plain(chance, 1))
+               for size, seen, chance in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts)]
+    room = max(min(terminal.width, 100) - sum(widths) - 7, NARROWEST)
+    largest = max(max(seen, chance) for _, seen, chance in rows)
+    for text, row in zip(texts, [None, *rows]):
+        start = "  ".join(cell.rjust(width) for cell, width in zip(text, widths))
+        if row is None:
+            sign = "┃" if terminal.blocks else "|"
+            result.append(f"{start}  {sign} marks what chance would give")
+            continue
+        seen, chance = (scaled(value, largest, room, log) for value in row[1:])
+        result.append(f"{start}  {bar(seen, chance, row[2], terminal)}".rstrip())
+    return result
+
+
+def scaled(value, largest, room, log):
+    """Columns of a bar, as a fraction."""
+    if log:
+        return room * math.log1p(value) / math.log1p(largest)
+    return room * value / largest
+
+
+def bar(seen, chance, expected, terminal):
+    """A bar of what was seen, with a mark where chance would end it."""
+    full = int(seen)
+    if terminal.blocks:
+        rest = EIGHTHS[int((seen - full) * 8)] if seen else " "
+        # What is there at all is to be seen.
+        text = "█" * full + ("▏" if seen and not full and rest == " " else rest)
+        sign = "┃"
+    else:
+        text = "#" * full + ("." if seen and not full else "")
+        sign = "|"
+    text = text.rstrip()
+    if expected < SEEN:
+        return terminal.colour(text, "blue")
+    at = int(chance)
+    text = text.ljust(at)
+    return (terminal.colour(text[:at], "blue") + terminal.colour(sign, "yellow")
+            + terminal.colour(text[at + 1:], "blue"))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+"""hashstats record: sample for a while, then report."""
+
+import sys
+import time
+
+from . import outputs, reading, recording, report, sources
+from .errors import Complaint
+from .watch import add_interval, seconds
+
+HELP = "sample for a while (Ctrl-C ends it early), then show peaks and heat maps"
+DURATION = "60"
+
+
+def options(parser):
+    parser.add_argument("tables", nargs="*", metavar="TABLE",
+                        help="heat maps of these (default: the worst)")
+    add_interval(parser, "1")
+    parser.add_argument("-t", "--time", default=DURATION, metavar="S",
+                        help=f"how long in seconds (default: {DURATION})")
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help="keep the samples for report and advise")
+    report.add_png(parser)
+
+
+def run(options):
+    pause, duration = seconds(options.interval, "-n"), seconds(options.time, "-t")
+    if options.file == "-":
+        raise Complaint("record reads again and again; accepted: a file for -f")
+    if options.png:
+        from . import pictures
+        pictures.needed()
+    output = outputs.create(options.output) if options.output else None
+    try:
+        samples = sample(options.file, pause, duration, output)
+    finally:
+        if output:
+            output.close()
+    return report.tell(samples, options)
+
+
+def sample(path, pause, duration, output):
+    """Copies at equal distances; what was read when we are stopped counts."""
+    samples = []
+    begin = time.monotonic()
+    if output:
+        output.write(recording.FIRST)
+    try:
+        while (due := len(samples) * pause) <= duration:
+            time.sleep(max(begin + due - time.monotonic(), 0))
+            now, data = time.time(), sources.read(path)
+            copy = reading.parse(data, sources.quoted_path(path))
+            if not samples:
+                sources.tell(copy)
+            samples.append((now, copy))
+            if output:
+                output.write(recording.sample(now, data))
+            progress(len(samples), int(duration / pause) + 1)
+    except KeyboardInterrupt:
+        if not samples:
+            raise
+    finally:
+        progress_over()
+    return samples
+
+
+def progress(number, of):
+    if sys.stderr.isatty():
+        print(f"\rsample {number} of {of} ", end="", file=sys.stderr, flush=True)
+
+
+def progress_over():
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

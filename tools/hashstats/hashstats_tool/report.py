@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+"""hashstats report: peaks and heat maps of a recording."""
+
+import time
+
+from . import heat, layout, numbers, peaks, recording
+from .errors import Complaint
+from .selection import of
+from .terminal import Terminal
+
+HELP = "peaks and heat maps of what hashstats record wrote"
+HEAD = ("TABLE", "BUCKETS", "PEAK-OBJECTS", "AT", "LONGEST", "PEAK-NODES", "IDEAL",
+        "VERDICT")
+LEAST_WANTED = ("BUCKETS", "AT", "IDEAL", "LONGEST")
+UNASKED = 2                     # heat maps, if no table is named
+
+
+def options(parser):
+    parser.add_argument("tables", nargs="*", metavar="TABLE",
+                        help="heat maps of these (default: the worst)")
+    add_png(parser)
+
+
+def add_png(parser):
+    parser.add_argument("--png", metavar="FILE",
+                        help="draw the heat maps as a picture too")
+
+
+def run(options):
+    if options.png:
+        from . import pictures
+        pictures.needed()
+    return tell(recording.load(options.file), options)
+
+
+def tell(samples, options):
+    """Peaks of all tables, heat maps of some; the judged peaks."""
+    all_peaks = peaks.of(samples)
+    chosen = choose(all_peaks, options.tables)
+    terminal = Terminal()
+    print("\n".join(table(all_peaks, samples, terminal)))
+    for peak in chosen:
+        print("\n" + "\n".join(heat.lines(peak, terminal)))
+    if options.png:
+        draw(chosen, options.png)
+    return [peak.judged for peak in all_peaks]
+
+
+def choose(all_peaks, names):
+    """Those that are named, else those with the worst chains."""
+    if names:
+        by_title = {peak.title: peak for peak in all_peaks}
+        return [by_title[one.title] for one
+                in of([peak.judged for peak in all_peaks], names)]
+    with_chains = [peak for peak in all_peaks if any(
+        one.table.objects for _, one in peak.moments)]
+    with_chains.sort(key=lambda peak: (peak.judged.bad, peak.longest),
+                     reverse=True)
+    return with_chains[:UNASKED]
+
+
+def table(all_peaks, samples, terminal):
+    first, last = samples[0][0], samples[-1][0]
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(first))
+    head = (f"{len(samples)} readings in {last - first:.0f} s from {since}"
+            if len(samples) > 1 else "one reading")
+    rows = [cells(peak, first) for peak in all_peaks]
+    return [head, *layout.lines(HEAD, rows, [peak.judged for peak in all_peaks],
+                                terminal, LEAST_WANTED)]
+
+
+def cells(peak, first):
+    one = peak.judged
+    objects = one.table.objects
+    return (peak.title, str(one.table.buckets) if one.table.buckets else "off",
+            "-" if objects is None else str(objects),
+            f"{peak.seconds - first:.0f}s", str(peak.longest),
+            numbers.plain(peak.greatest("nodes"), 3), numbers.plain(one.ideal, 3),
+            one.verdict)
+
+
+def draw(chosen, path):
+    from . import pictures
+    maps = [(peak.title, heat.seconds(peak.moments), heat.matrix(peak.moments))
+            for peak in chosen]
+    maps = [entry for entry in maps if entry[2]]
+    if not maps:
+        raise Complaint("these tables have no histogram; accepted: tables with "
+                        "chains")
+    pictures.heat_maps(maps, path)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0
+"""hashstats watch: a view that is refreshed, with what changed since the last.
+
+On a terminal it takes the whole screen and gives it back at the end. In a pipe
+it writes one view behind the other.
+"""
+
+import os
+import select
+import signal
+import sys
+import termios
+import time
+import tty
+
+from . import diff, layout, numbers, sources, verdicts
+from .errors import Complaint
+from .selection import of
+from .terminal import Terminal, shortened
+
+HELP = "a view that is refreshed, with changes since the last; q leaves"
+HEAD = ("TABLE", "BUCKETS", "OBJECTS", "CHANGE", "LOAD", "LONG", "NODES", "IDEAL",
+        "PER-S", "HIT%", "VERDICT")
+LEAST_WANTED = ("BUCKETS", "LONG", "IDEAL", "LOAD", "HIT%", "OBJECTS", "CHANGE",
+                "PER-S", "NODES")
+LEAVE = (b"q", b"Q", b"\x04")
+# The other screen, without a cursor; and back.
+ENTER, EXIT = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+HOME, TO_END_OF_LINE, TO_END = "\x1b[H", "\x1b[K", "\x1b[J"
+
+
+def options(parser):
+    parser.add_argument("tables", nargs="*", metavar="TABLE",
+                        help="only these (default: all)")
+    add_interval(parser, "2")
+    parser.add_argument("--count", type=int, metavar="N",
+                        help="leave after N views")
+
+
+def add_interval(parser, default):
+    parser.add_argument("-n", "--interval", default=default, metavar="S",
+                        help=f"seconds between two readings (default: {default})")
+
+
+def seconds(text, option):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0.1 <= value <= 86400:           # neither is a NaN
+        raise Complaint(f"{option} {ascii(text[:60])}; accepted: seconds from 0.1 "
+                        "to 86400")
+    return value
+
+
+def run(options):
+    pause = seconds(options.interval, "-n")
+    if options.file == "-":
+        raise Complaint("watch reads again and again; accepted: a file for -f")
+    if options.count is not None and options.count < 1:
+        raise Complaint(f"--count {options.count}; accepted: views from 1")
+    # What cannot be read is told on the user's screen, not on the other.
+    view = View(options)
+    screen = Screen() if view.terminal.is_one else Pipe()
+    with screen:
+        while True:
+            screen.show(view)
+            if view.number == options.count or screen.left(pause, view):
+                return view.judged
+            view.read()
+
+
+class View:
+    """The last reading and the one before it."""
+
+    def __init__(self, options):
+        self.options = options
+        self.terminal = Terminal()
+        self.judged = self.last = None
+        self.time = self.number = 0
+        self.read()
+
+    def read(self):
+        judged = of(verdicts.of_copy(sources.load(self.options.file)),
+                    self.options.tables)
+        now = time.monotonic()
+        self.last, self.judged = self.judged, judged
+        self.passed, self.time = now - self.time, now
+        self.number += 1
+
+    def lines(self):
+        before = {one.title: one for one in self.last or ()}
+        rows = [self.cells(one, before.get(one.title)) for one in self.judged]
+        title = f"{self.options.file}  {time.strftime('%Y-%m-%d %H:%M:%S')}"
+        if self.terminal.is_one:
+            title += f"  every {self.options.interval} s, q leaves"
+        return [shortened(title, self.terminal.width),
+                *layout.lines(HEAD, rows, self.judged, self.terminal, LEAST_WANTED)]
+
+    def cells(self, one, before):
+        table = one.table
+        objects, change = table.objects, "-"
+        if before and None not in (objects, before.table.objects):
+            change = f"{objects - before.table.objects:+}"
+        step = diff.since(before.table, table) if before else {}
+        counted = step.get("lookups", step.get("wakes"))
+        rate = verdicts.share(step.get("hits"), step.get("lookups"))
+        verdict = one.verdict
+        if before and before.verdict != verdict:
+            verdict = f"{verdict}, was {before.verdict}"
+        longest = table.number("longest")
+        return (one.title, str(table.buckets) if table.buckets else "off",
+                "-" if objects is None else str(objects), change,
+                numbers.plain(one.load, 2),
+                "-" if longest is None else str(longest),
+                numbers.plain(one.nodes, 3), numbers.plain(one.ideal, 3),
+                "-" if counted is None else f"{counted / self.passed:.0f}",
+                numbers.percent(rate), verdict)
+
+
+class Pipe:
+    """One view behind the other, until nobody reads or we are stopped."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+    def show(self, view):
+        if view.number > 1:
+            print()
+        print("\n".join(view.lines()), flush=True)
+
+    def left(self, pause, _):
+        time.sleep(pause)
+        return False
+
+
+class Screen:
+    """The whole terminal, which is given back however we end."""
+
+    def __enter__(self):
+        self.keys = sys.stdin.fileno() if sys.stdin and sys.stdin.isatty() else None
+        # A signal while we wait makes this pipe readable, so none comes late.
+        self.wake, self.waker = os.pipe()
+        os.set_blocking(self.waker, False)
+        os.set_blocking(self.wake, False)
+        self.old_waker = signal.set_wakeup_fd(self.waker, warn_on_full_buffer=False)
+        self.old = {number: signal.signal(number, handler) for number, handler in (
+            (signal.SIGWINCH, lambda *_: None), (signal.SIGTERM, stop),
+            (signal.SIGHUP, stop))}
+        if self.keys is not None:
+            self.settings = termios.tcgetattr(self.keys)
+            tty.setcbreak(self.keys)
+        sys.stdout.write(ENTER)
+        return self
+
+    def __exit__(self, *_):
+        if self.keys is not None:
+            termios.tcsetattr(self.keys, termios.TCSADRAIN, self.settings)
+        sys.stdout.write(EXIT)
+        sys.stdout.flush()
+        for number, handler in self.old.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self.old_waker)
+        os.close(self.wake)
+        os.close(self.waker)
+        return False
+
+    def show(self, view):
+        lines, height = view.lines(), view.terminal.height
+        if len(lines) > height:
+            more = len(lines) - height + 1
+            lines = [*lines[:height - 1], f".. {more} more; name tables to choose"]
+        # Over the old view, without clearing first: no flicker on a slow line.
+        sys.stdout.write(HOME + f"{TO_END_OF_LINE}\r\n".join(lines)
+                         + TO_END_OF_LINE + TO_END)
+        sys.stdout.flush()
+
+    def left(self, pause, view):
+        """Wait for the next reading; True when the user has had enough."""
+        end = time.monotonic() + pause
+        news = [self.wake] + ([] if self.keys is None else [self.keys])
+        while (rest := end - time.monotonic()) > 0:
+            ready = select.select(news, [], [], rest)[0]
+            if self.wake in ready:
+                os.read(self.wake, 512)
+                self.show(view)
+            if self.keys in ready:
+                key = os.read(self.keys, 1)
+                if not key or key in LEAVE:
+                    return True
+        return False
+
+
+def stop(*_):
+    """As a Ctrl-C, so that the terminal is given back."""
+    raise KeyboardInterrupt
