@@ -500,3 +500,151 @@ def test_accepted_in_silence(name, saved):
     assert text != GOOD
     done = hashstats("show", "-f", saved(text.encode()))
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+# --- recordings -----------------------------------------------------------------
+
+COPY = GOOD.rstrip("\n") + "\n"
+COPY_LINES = COPY.count("\n")
+RECORDING = (f"recording: 1\n=== 1764000000.000\n{COPY}"
+             f"=== 1764000001.000\n{COPY}")
+# Where the second copy begins.
+SECOND_COPY = 2 + COPY_LINES + 2
+
+BAD_RECORDINGS = {
+    "newer recording": (RECORDING.replace("recording: 1", "recording: 2"), 1),
+    "recording of nothing": ("recording: 1\n", (1, 2)),
+    "recording without a time": ("recording: 1\n" + COPY, 2),
+    "time is no number": (RECORDING.replace("=== 1764000000.000", "=== today"), 2),
+    "time is negative": (RECORDING.replace("=== 17", "=== -17", 1), 2),
+    "first copy is wrong": (
+        RECORDING.replace("objects: 10", "objects: ten", 1), 2 + where("objects")),
+    "first copy is empty": (
+        RECORDING.replace(f"00.000\n{COPY}", "00.000\n", 1), 3),
+    "only copy is cut off": (f"recording: 1\n=== 1764000000.000\n{COPY[:300]}",
+                             2 + COPY[:300].count("\n") + 1),
+}
+
+
+@pytest.mark.parametrize("command", ["report", "advise"])
+@pytest.mark.parametrize("name", BAD_RECORDINGS)
+def test_bad_recording(name, command, saved):
+    text, lines = BAD_RECORDINGS[name]
+    said = complaint(hashstats(command, "-f", saved(text.encode())))
+    assert numbered(said) in (lines if isinstance(lines, tuple) else (lines,)), said
+
+
+def test_error_in_a_later_copy_has_its_line_in_the_file(saved):
+    third = RECORDING + f"=== 1764000002.000\n{COPY}"
+    before, after = third[:len(RECORDING) // 2], third[len(RECORDING) // 2:]
+    text = before + after.replace("objects: 10", "objects: ten", 1)
+    said = complaint(hashstats("report", "-f", saved(text.encode())))
+    assert numbered(said) == SECOND_COPY - 1 + where("objects")
+
+
+@pytest.mark.parametrize("command", ["report", "advise"])
+def test_last_copy_that_was_cut_off_is_passed_over(command, saved):
+    """What was recorded before a crash counts."""
+    done = hashstats(command, "-f", saved(RECORDING[:-30].encode()))
+    said = done.stderr.decode()
+    assert done.returncode == 0 and done.stdout
+    assert said.count("\n") == 1 and "last copy" in said
+
+
+@pytest.mark.parametrize("command", ["show", "json", "openmetrics"])
+def test_recording_where_one_copy_is_wanted(command, saved):
+    said = complaint(hashstats(command, "-f", saved(RECORDING.encode())))
+    assert "recording" in said and "report" in said
+
+
+# --- well formed, and yet odd ----------------------------------------------------
+
+EMPTY = "\n".join(["name: odd", "buckets: 0", "bytes: 0", "sized-by: off",
+                   "objects: 0", "used: 0", "longest: 0", *rows(), ""])
+ODD = {
+    "histogram of no buckets": "version: 1\ncounting: on\n\n" + EMPTY,
+    "table of no bytes": value("bytes", "0")[0],
+    "less bytes than buckets": value("bytes", "7")[0],
+    "no objects, all the rest": "\n".join([
+        "version: 1", "counting: on", "", "name: dentry", "buckets: 4",
+        "bytes: 32", "sized-by: memory", "objects: 0", "used: 0", "longest: 0",
+        "nodes-per-hit: 0.000", "lookups: 0", "hits: 0", "hit-rate: 0.000",
+        *rows(4), ""]),
+    "largest table": GOOD.replace("buckets: 256\nbytes: 6144",
+                                  f"buckets: {2**63}\nbytes: {2**64 - 1}"),
+    "one bucket": "\n".join([
+        "version: 1", "counting: off", "", "name: dentry", "buckets: 1",
+        "bytes: 8", "sized-by: minimum", "objects: 1", "used: 1", "longest: 1",
+        *rows(0, 1), ""]),
+}
+ODD_COMMANDS = {
+    "show": [], "hist": ["odd", "dentry"], "json": [], "openmetrics": [],
+    "report": [], "advise": ["--budget", "1"],
+}
+
+
+@pytest.mark.parametrize("command", ODD_COMMANDS)
+@pytest.mark.parametrize("name", ODD)
+def test_odd_but_well_formed(name, command, main, saved, capsys):
+    """A result or a complaint, never a traceback."""
+    path = saved(ODD[name].encode())
+    words = ODD_COMMANDS[command]
+    if command == "hist":
+        words = words[:1] if "name: odd" in ODD[name] else words[1:]
+    status = main([command, *words, "-f", path])
+    said = capsys.readouterr().err
+    assert (status, said.count("\n")) in ((0, 0), (2, 1)), said
+
+
+# --- no line is needed without the tool saying so -----------------------------
+
+EVERY_LABEL = GOOD.replace("name: page\nbuckets: 0\nbytes: 0\nsized-by: off\n", """\
+name: page
+buckets: 8
+bytes: 64
+sized-by: command line
+lookups: 50
+hits: 30
+hit-rate: 0.600
+nodes-per-counted-hit: 1.000
+nodes-per-counted-miss: 0.250
+stale: 5
+cache-hits: 150
+cache-hit-rate: 0.750
+""")
+# The same some time later: each counter grew.
+LATER = re.sub(r"(?m)^(lookups|hits|wakes|entries-\w+|functions-called|stale"
+               r"|cache-hits): (\d+)$",
+               lambda match: f"{match[1]}: {2 * int(match[2])}", EVERY_LABEL)
+
+
+def without(text, line):
+    lines = text.split("\n")
+    return "\n".join([*lines[:line], *lines[line + 1:]])
+
+
+@pytest.fixture(scope="module")
+def main():
+    sys.path.insert(0, str(TOOL.parent))
+    from hashstats_tool.cli import main
+    return main
+
+
+@pytest.mark.parametrize("command", ["show", "hist", "diff", "json", "openmetrics",
+                                     "advise", "watch"])
+def test_without_any_one_line(command, main, tmp_path, capsys):
+    """Each line of a file is left out once: a result or a complaint comes."""
+    whole, less = tmp_path / "whole", tmp_path / "less"
+    whole.write_text(EVERY_LABEL)
+    words = {"diff": ["diff", str(whole), str(less)],
+             "hist": ["hist", "dentry", "-f", str(less)],
+             "watch": ["watch", "-n", "1", "--count", "1", "-f", str(less)]}
+    statuses = set()
+    for line in range(LATER.count("\n")):
+        less.write_text(without(LATER, line))
+        status = main(words.get(command, [command, "-f", str(less)]))
+        said = capsys.readouterr().err
+        assert status in (0, 2), (line, said)
+        assert said.count("\n") <= 1, said
+        statuses.add(status)
+    assert statuses == {0, 2}

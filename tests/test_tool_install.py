@@ -283,6 +283,15 @@ def test_completion_leaves_files_to_bash():
     assert completed("diff", "") == set()
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_completion_of_zsh_names_the_same(command):
+    """It is not run here, as zsh may not be there."""
+    text = (TOOL / "completion.zsh").read_text()
+    assert f"'{command}:" in text
+    for option in options(command):
+        assert re.search(rf"(?<![\w-]){option}(?![\w-])", text), option
+
+
 def test_every_file_of_the_tool_is_installed():
     sources = set(install_tools.files().values())
     for path in TOOL.rglob("*"):
