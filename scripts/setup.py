@@ -16,7 +16,7 @@ GROUPS = {
              "kmod rsync ccache perl lz4 zstd",
     "python": "python3-venv",
     "boot": "qemu-system-x86 busybox-static e2fsprogs kmod udev",
-    "check": "sparse gdb python3-ply python3-git liburcu-dev",
+    "check": "sparse gdb groff-base python3-ply python3-git liburcu-dev",
     "deb": "debhelper dpkg-dev openssl",
     "picture": "python3-matplotlib",
     "debian-config": "linux-config-6.12",
