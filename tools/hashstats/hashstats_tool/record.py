@@ -43,11 +43,14 @@ def sample(path, pause, duration, output):
     """Copies at equal distances; what was read when we are stopped counts."""
     samples = []
     begin = time.monotonic()
+    # Ten tenths are a whole, whatever the binary fractions.
+    wanted = 1 + int(duration / pause + 1e-6)
     if output:
         output.write(recording.FIRST)
     try:
-        while (due := len(samples) * pause) <= duration:
-            time.sleep(max(begin + due - time.monotonic(), 0))
+        while len(samples) < wanted:
+            due = begin + len(samples) * pause
+            time.sleep(max(due - time.monotonic(), 0))
             now, data = time.time(), sources.read(path)
             copy = reading.parse(data, sources.quoted_path(path))
             if not samples:
@@ -55,7 +58,7 @@ def sample(path, pause, duration, output):
             samples.append((now, copy))
             if output:
                 output.write(recording.sample(now, data))
-            progress(len(samples), int(duration / pause) + 1)
+            progress(len(samples), wanted)
     except KeyboardInterrupt:
         if not samples:
             raise

@@ -39,6 +39,9 @@ def load(path):
 
 def samples(name, data):
     starts = []
+    if data == FIRST:
+        raise Complaint(f"{name}, line 1: nothing was recorded, expected a copy "
+                        "behind this line")
     lines = data.split(b"\n")
     for number, line in enumerate(lines[1:], 2):
         match = MARK.fullmatch(line)
@@ -48,9 +51,6 @@ def samples(name, data):
             raise Complaint(f"{name}, line {number}: "
                             f"{quoted(line.decode(errors='replace'))}, expected "
                             "'=== SECONDS' before the first copy")
-    if not starts:
-        raise Complaint(f"{name}, line 1: nothing was recorded, expected a copy "
-                        "behind this line")
     ends = [number for number, _ in starts[1:]] + [None]
     told = set()
     for (start, seconds), end in zip(starts, ends):
@@ -62,17 +62,12 @@ def samples(name, data):
             # The last one may have been cut off by what ended the recording.
             if end or start == starts[0][0]:
                 raise
-            print_note(f"{complaint}; the last copy passed over")
+            sources.note(f"{complaint}; the last copy passed over")
             return
+        # Each copy has the same news, in other lines.
         for note in copy.notes:
-            text = note.split(": ", 1)[-1]
-            if text not in told:
-                print_note(note)
-            told.add(text)
+            news = note.split(": ", 1)[-1]
+            if news not in told:
+                sources.note(note)
+            told.add(news)
         yield seconds, copy
-
-
-def print_note(text):
-    copy = reading.Copy()
-    copy.notes.append(text)
-    sources.tell(copy)

@@ -43,10 +43,14 @@ def quoted_path(path):
     return path if path.isprintable() and len(path) < 200 else quoted(path)
 
 
-def tell(copy):
+def note(text):
     """Notes go to standard error, so that output stays what it is."""
-    for note in copy.notes:
-        print(f"hashstats: note: {note}", file=sys.stderr)
+    print(f"hashstats: note: {text}", file=sys.stderr)
+
+
+def tell(copy):
+    for text in copy.notes:
+        note(text)
     return copy
 
 

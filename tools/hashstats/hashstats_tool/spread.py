@@ -51,16 +51,15 @@ def poisson(buckets, objects):
 
 
 def nodes_of(table):
-    """Nodes per hit that the rows give; chains behind >15 as if all equal.
+    """Nodes per hit by the rows; None in an empty table."""
+    return nodes_of_rows(table.rows) if table.objects else None
 
-    So it is the least that it can be where there are such chains.
-    """
-    objects = table.objects
-    if not objects:
-        return None
+
+def nodes_of_rows(rows):
+    """Chains behind >15 count as if all were equal, the least that they can be."""
     nodes = sum(row.buckets * size * (size + 1) / 2
-                for size, row in enumerate(table.rows[:LONG]))
-    row = table.rows[LONG]
-    if row.buckets:
-        nodes += row.objects * (row.objects / row.buckets + 1) / 2
-    return nodes / objects
+                for size, row in enumerate(rows[:LONG]))
+    last = rows[LONG]
+    if last.buckets:
+        nodes += last.objects * (last.objects / last.buckets + 1) / 2
+    return nodes / sum(row.objects for row in rows)

@@ -1,0 +1,642 @@
+# SPDX-License-Identifier: GPL-2.0
+"""hashstats: what each subcommand makes of a copy of /proc/hashstats."""
+
+import compileall
+import json
+import os
+import re
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from toyhashstats import (FOLDER, SAMPLES, TOOL, bare, environment, file,
+                          hashstats, queues, said, table)
+
+AFTER, BEFORE = SAMPLES / "after.hashstats", SAMPLES / "before.hashstats"
+OWN_MILLISECONDS = 100
+
+# Chains as chance has them: 1023 objects in 1024 buckets.
+CHANCE = (377, 377, 188, 63, 15, 3, 1)
+# 1024 buckets, 3200 objects, all chains alike.
+FULL = (0, 0, 0, 896, 128)
+# Half of 600 objects in chains of 15.
+COLLIDING = (724, 280, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20)
+WORDS = ["ok", "crowded", "oversized", "skewed", "idle"]
+
+
+def verdict_of(*paragraph):
+    tables = json.loads(said("json", "-f", "-", text=file(*paragraph)))["tables"]
+    return tables[-1]["verdict"]
+
+
+def shown(text, *words, **env):
+    """Name -> cells of the line that show has for it."""
+    lines = said("show", "-f", "-", *words, text=text, **env).splitlines()
+    return {line.split()[0]: line.split() for line in lines}
+
+
+# --- verdicts -----------------------------------------------------------------
+
+@pytest.mark.parametrize("paragraph,word", [
+    (table("dentry", *CHANCE), "ok"),
+    (table("dentry", *FULL), "ok"),
+    (table("dentry", 0, 0, 0, 0, 0, 1024), "crowded"),
+    (table("dentry", *COLLIDING), "skewed"),
+    (table("dentry", 1024), "idle"),
+    (table("dentry", 1024, lookups=9, hits=0), "ok"),
+    (table("dentry", 16384, lookups=9, hits=0), "oversized"),
+    (table("dentry", 16000, 384), "oversized"),
+    (table("dentry", 8100, 92), "ok"),
+    (table("futex", 16000, 384), "ok"),
+    # Three that share a bucket are no reason for an alarm.
+    (table("ucounts", 4095, 0, 0, 1), "ok"),
+    (queues("folio_wait", 256, 1000, 900), "ok"),
+    (queues("folio_wait", 256, 1000, 1100), "crowded"),
+    # Waiters for one page are in one queue by intention.
+    (table("bit_wait", 255, *[0] * 15, 1), "ok"),
+    (bare("bit_wait", 256), "idle"),
+    (bare("page", 0, sized_by="off"), "idle"),
+    (bare("page", 1024, lookups=100, hits=80, stale=20), "ok"),
+    (bare("page", 1024, lookups=100, hits=70, stale=30), "crowded"),
+], ids=str)
+def test_verdict(paragraph, word):
+    assert verdict_of(paragraph) == word
+
+
+def test_check_is_for_bad_states_only():
+    for chains, status in ((CHANCE, 0), ((16000, 384), 0), (COLLIDING, 1),
+                           ((0, 0, 0, 0, 0, 0, 9), 1)):
+        text = file(table("dentry", *chains))
+        for command in ("show", "json", "openmetrics", "hist", "advise", "report"):
+            words = [command, "--check", "-f", "-"]
+            words += ["dentry"] if command == "hist" else []
+            assert hashstats(*words, text=text).returncode == status
+        assert hashstats("show", "-f", "-", text=text).returncode == 0
+
+
+def test_check_looks_at_what_was_named():
+    text = file(table("dentry", *COLLIDING), table("inode", *CHANCE))
+    assert hashstats("show", "--check", "inode", "-f", "-", text=text).returncode == 0
+
+
+# --- show ---------------------------------------------------------------------
+
+def test_show_has_a_line_a_table():
+    lines = shown(file(table("dentry", *CHANCE, lookups=1000, hits=250),
+                       table("inode", *FULL)))
+    assert lines["TABLE"] == ["TABLE", "BUCKETS", "BYTES", "OBJECTS", "LOAD",
+                              "USED%", "EXP%", "LONG", "NODES", "IDEAL", "HIT%",
+                              "VERDICT"]
+    assert lines["dentry"] == ["dentry", "1024", "8K", "1023", "1.00", "63.2",
+                               "63.2", "6", "1.500", "1.499", "25.0", "ok"]
+    assert lines["inode"][-3:] == ["2.562", "-", "ok"]
+
+
+def test_show_needs_not_be_said():
+    assert said("-f", AFTER) == said("show", "-f", AFTER)
+
+
+def test_show_real_copy():
+    lines = said("-f", AFTER).splitlines()
+    assert len(lines) == 1 + AFTER.read_text().count("name:")
+    assert any(line.startswith("mbcache ext4 vda ea-block ") for line in lines)
+
+
+def test_table_that_is_off():
+    assert shown(file(bare("page", 0, sized_by="off")))["page"][1] == "off"
+
+
+@pytest.mark.parametrize("width", [20, 30, 60, 80, 100, 200])
+def test_width_is_respected(width):
+    for line in said("-f", AFTER, COLUMNS=str(width)).splitlines():
+        assert len(line) <= max(width, 34)
+    assert "VERDICT" in said("-f", AFTER, COLUMNS=str(width))
+
+
+def test_columns_are_aligned():
+    head, *lines = said("-f", AFTER).splitlines()
+    at = head.index("VERDICT")
+    assert {line[at:] for line in lines} <= set(WORDS)
+
+
+def test_no_colour_in_a_pipe():
+    assert "\x1b" not in said("-f", AFTER)
+
+
+@pytest.mark.parametrize("env,coloured", [
+    ({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True),
+    ({"TERM": "dumb"}, False)], ids=str)
+def test_colour_on_a_terminal(env, coloured):
+    import pty
+    master, slave = pty.openpty()
+    done = subprocess.Popen([sys.executable, TOOL, "-f", AFTER], stdout=slave,
+                            env=environment(**{"TERM": "xterm", **env}))
+    os.close(slave)
+    text = b""
+    assert done.wait(30) == 0           # what it wrote waits for us
+    try:
+        while more := os.read(master, 65536):
+            text += more
+    except OSError:
+        pass                    # the other end is closed
+    os.close(master)
+    assert (b"\x1b[" in text) == coloured
+
+
+def test_reader_that_leaves():
+    """No complaint in `hashstats json | head -1`."""
+    done = subprocess.run(["sh", "-c", f"{sys.executable} {TOOL} json -f {AFTER} "
+                           "| head -n 1"], text=True, capture_output=True,
+                          env=environment())
+    assert (done.stdout, done.stderr) == ("{\n", "")
+
+
+def test_name_means_all_its_instances():
+    assert said("show", "mbcache", "-f", AFTER).count("mbcache") == 3
+    assert said("show", "mbcache ext2 ram0", "-f", AFTER).count("mbcache") == 1
+
+
+# --- hist ---------------------------------------------------------------------
+
+def test_hist_puts_chance_beside():
+    text = said("hist", "dentry", "-f", "-", text=file(table("dentry", *CHANCE)))
+    rows = [line.split() for line in text.splitlines()[2:]]
+    assert [row[:2] for row in rows] == [[str(size), str(count)]
+                                         for size, count in enumerate(CHANCE)]
+    assert [float(row[2]) for row in rows[:3]] == [377.1, 376.7, 188.2]
+
+
+def test_hist_bars_are_in_proportion():
+    text = said("hist", "dentry", "-f", "-", COLUMNS="80",
+                text=file(table("dentry", 800, 400, 200)))
+    bars = [line.count("█") for line in text.splitlines()[2:5]]
+    assert bars[0] > 40 and abs(bars[0] - 2 * bars[1]) <= 3
+    assert all("┃" in line for line in text.splitlines()[2:5])
+
+
+def test_hist_without_blocks():
+    done = hashstats("hist", "dentry", "-f", AFTER, LC_ALL="C", PYTHONUTF8="0",
+                     PYTHONCOERCECLOCALE="0")
+    assert done.returncode == 0 and done.stdout.isascii() and "###" in done.stdout
+
+
+def test_hist_of_several_copies():
+    text = said("hist", "dentry", "inode", "-f", BEFORE, "-f", AFTER)
+    assert [text.count(f"{name} in {path}") for name in ("dentry", "inode")
+            for path in (BEFORE, AFTER)] == [1, 1, 1, 1]
+
+
+def test_hist_of_a_table_without_one():
+    text = said("hist", "page", "-f", "-", text=file(bare("page", 0, "off")))
+    assert text == "page is off\n"
+
+
+def drawing_python():
+    """An interpreter with matplotlib; Debian's is for /usr/bin/python3."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if os.path.exists(python) and not subprocess.run(
+                [python, "-c", "import matplotlib.figure"],
+                capture_output=True).returncode:
+            return python
+    pytest.skip("no matplotlib here")
+
+
+def png_size(path):
+    data = path.read_bytes()
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    return struct.unpack(">II", data[16:24])
+
+
+@pytest.mark.parametrize("words,panels", [
+    (["dentry"], 1), (["dentry", "inode"], 2), (["mbcache"], 3)], ids=str)
+def test_hist_picture(words, panels, tmp_path):
+    picture = tmp_path / "picture.png"
+    done = hashstats("hist", *words, "-f", BEFORE, "-f", AFTER, "--png", picture,
+                     python=drawing_python(), MPLCONFIGDIR=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    width, height = png_size(picture)
+    assert width == min(panels, 2) * 768 and height == (panels + 1) // 2 * 456
+
+
+@pytest.mark.parametrize("words", [["hist", "dentry"], ["report"],
+                                   ["record", "-t", "9"]], ids=" ".join)
+def test_without_matplotlib(words, tmp_path):
+    (tmp_path / "matplotlib.py").write_text("raise ImportError\n")
+    done = hashstats(*words, "-f", AFTER, "--png", tmp_path / "a.png",
+                     PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "python3-matplotlib" in done.stderr
+
+
+# --- diff ---------------------------------------------------------------------
+
+def test_diff_tells_what_changed():
+    before = file(table("dentry", *CHANCE, lookups=100, hits=50),
+                  table("inode", *CHANCE), table("mount", 16))
+    after = file(table("dentry", 0, 0, 0, 0, 0, 0, 1024, lookups=300, hits=200),
+                 table("inode", *CHANCE), table("uid", 16))
+    text = diffed(before, after)
+    assert re.search(r"verdict +ok +-> +crowded", text)
+    assert re.search(r"objects +1023 +-> +6144 +\+5121 \(\+500.6 %\)", text)
+    assert re.search(r"hit-rate between +0.750", text)
+    assert "mount: gone" in text and "uid: new" in text
+    assert "1 table without a change" in text
+
+
+def test_diff_of_a_reset():
+    text = diffed(file(table("dentry", *CHANCE, lookups=100, hits=50)),
+                  file(table("dentry", *CHANCE, lookups=10, hits=9)))
+    assert "-90" in text and "between" not in text
+
+
+def test_diff_of_wake_ups():
+    text = diffed(file(queues("bit_wait", 256, 100, 10)),
+                  file(queues("bit_wait", 256, 200, 310)))
+    assert re.search(r"foreign-per-wake between +3.000", text)
+
+
+def test_diff_of_the_same():
+    assert diffed(AFTER.read_text(), AFTER.read_text()) == (
+        f"{AFTER.read_text().count('name:')} tables without a change\n")
+
+
+def test_diff_ignores_how_long_a_walk_took():
+    text = AFTER.read_text()
+    assert "walk" not in diffed(text, re.sub(r"walk-us: \d+", "walk-us: 1", text))
+
+
+def diffed(before, after):
+    with open(os.memfd_create("before"), "w") as saved:
+        saved.write(before)
+        saved.flush()
+        path = f"/proc/{os.getpid()}/fd/{saved.fileno()}"
+        return said("diff", path, "-", text=after)
+
+
+# --- json, openmetrics --------------------------------------------------------
+
+def test_json_is_as_the_schema_tells():
+    schema = json.loads((FOLDER / "hashstats_tool/schema.json").read_text())
+    document = json.loads(said("json", "-f", AFTER))
+    assert document.keys() == schema["properties"].keys()
+    promised = schema["$defs"]["table"]["properties"]
+    for entry in document["tables"]:
+        assert entry.keys() == promised.keys()
+        assert entry["verdict"] in promised["verdict"]["enum"]
+        assert entry["kind"] in promised["kind"]["enum"]
+        for row in entry["histogram"] or []:
+            assert row.keys() == promised["histogram"]["items"]["properties"].keys()
+
+
+def test_json_says_what_the_file_says():
+    entry = json.loads(said("json", "dentry", "-f", AFTER))["tables"][0]
+    assert (entry["buckets"], entry["objects"], entry["lookups"]) == (1024, 629, 8962)
+    assert entry["nodes"] == entry["nodes_per_hit"] == 1.288
+    assert sum(row["buckets"] for row in entry["histogram"]) == 1024
+    expected = sum(row["buckets_expected"] for row in entry["histogram"])
+    assert abs(expected - 1024) < 0.01
+
+
+SAMPLE = re.compile(r'(hashstats_[a-z_]+)(\{[a-z_]+="(?:[^"\\]|\\.)*"'
+                    r'(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+)')
+
+
+def metrics(text, counter):
+    """Name -> labels -> value, where each line is as both formats want it."""
+    result, kinds, told = {}, {}, None
+    for line in text.splitlines():
+        if line.startswith("# HELP ") or line.startswith("# TYPE "):
+            _, what, name, rest = line.split(" ", 3)
+            assert what == "HELP" or name == told, line
+            told = name
+            if what == "TYPE":
+                assert name not in kinds and rest in ("gauge", "counter")
+                kinds[name] = rest
+            continue
+        if line == "# EOF":
+            assert text.endswith("# EOF\n")
+            continue
+        name, labels, value = SAMPLE.fullmatch(line).groups()
+        assert name == told + (counter if kinds[told] == "counter" else "")
+        assert name.endswith("_total") == (kinds[told] == "counter")
+        values = result.setdefault(name, {})
+        assert labels not in values, line
+        values[labels] = float(value)
+    return result
+
+
+@pytest.mark.parametrize("words,counter,end", [
+    ([], "_total", True), (["--classic"], "", False)], ids=str)
+def test_openmetrics(words, counter, end):
+    text = said("openmetrics", *words, "-f", AFTER)
+    assert text.endswith("# EOF\n") == end
+    values = metrics(text, counter)
+    assert values["hashstats_counting"] == {None: 1}
+    of_dentry = '{table="dentry",instance_name=""}'
+    assert values["hashstats_table_objects"][of_dentry] == 629
+    assert values["hashstats_table_lookups_total"][of_dentry] == 8962
+    verdicts = values["hashstats_table_verdict"]
+    assert sum(verdicts.values()) * len(WORDS) == len(verdicts)
+
+
+def test_openmetrics_by_its_own_parser():
+    parser = pytest.importorskip("prometheus_client.openmetrics.parser")
+    assert list(parser.text_string_to_metric_families(
+        said("openmetrics", "-f", AFTER)))
+
+
+def test_labels_are_escaped():
+    text = file(table("mbcache", 8, 1, instance='a "b" \\ c'))
+    assert r'instance_name="a \"b\" \\ c"' in said("openmetrics", "-f", "-", text=text)
+
+
+def test_openmetrics_into_a_file(tmp_path):
+    path = tmp_path / "hashstats.prom"
+    assert said("openmetrics", "-f", AFTER, "-o", path) == ""
+    assert path.read_text() == said("openmetrics", "-f", AFTER)
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert os.listdir(tmp_path) == ["hashstats.prom"]
+
+
+# --- advise -------------------------------------------------------------------
+
+def advised(text, *words):
+    result = json.loads(said("advise", "--json", "-f", "-", *words, text=text))
+    result["tables"] = {entry["name"]: entry for entry in result["tables"]}
+    return result
+
+
+def test_advise_smallest_that_meets_the_target():
+    # 1 + 6143 / 2m <= 1.5 from m = 6143, so 8192; predicted as chance has it.
+    text = file(table("dentry", 0, 0, 0, 0, 0, 0, 1024))
+    result = advised(text)
+    assert result["line"] == "hash_entries=dentry:8K"
+    entry = result["tables"]["dentry"]
+    assert (entry["buckets_new"], entry["action"]) == (8192, "grow")
+    assert round(entry["nodes_predicted"], 4) == round(1 + 6143 / 16384, 4)
+    assert advised(text, "--target", "1.1")["line"] == "hash_entries=dentry:32K"
+
+
+def test_advise_exact_target_is_met():
+    # 4097 objects in 4096 buckets: 1 + 4096 / 8192 is 1.5.
+    text = file(table("dentry", 0, 0, 1, *[0] * 12, 273))
+    assert advised(text)["tables"]["dentry"]["buckets_new"] == 4096
+    # One more is too many.
+    text = file(table("dentry", 0, 0, 0, 1, *[0] * 11, 273))
+    assert advised(text)["tables"]["dentry"]["buckets_new"] == 8192
+
+
+def test_advise_to_shrink_but_not_below_what_is_small():
+    result = advised(file(table("inode", 65536 - 500, 500)))
+    entry = result["tables"]["inode"]
+    assert (entry["action"], entry["buckets_new"]) == ("shrink", 8192)
+    assert result["bytes"] == 512 << 10 and result["bytes_new"] == 64 << 10
+
+
+def test_advise_nothing():
+    text = said("advise", "-f", "-", text=file(table("dentry", *CHANCE)))
+    assert "Nothing to change." in text and "hash_entries" not in text
+
+
+def test_advise_of_a_skewed_table():
+    text = file(table("buffer", *COLLIDING))
+    entry = advised(text)["tables"]["buffer"]
+    assert entry["action"] == "keep" and "size will not help" in entry["advice"]
+    assert entry["nodes_predicted"] == entry["nodes"]
+    assert advised(text)["line"] == ""
+
+
+def test_advise_for_queues_by_their_counters():
+    # 4 others a wake-up in 256 queues: an eighth of it in eight times as many.
+    entry = advised(file(queues("folio_wait", 256, 1000, 4000)))["tables"]["folio_wait"]
+    assert (entry["buckets_new"], entry["nodes_predicted"]) == (2048, 1.5)
+    assert advised(file(queues("folio_wait", 4096, 1000, 1)))["line"] == ""
+
+
+def test_advise_one_word_for_all_instances():
+    text = file(table("mbcache", 0, 0, 0, 0, 1024, instance="ext4 a"),
+                table("mbcache", 0, 0, 0, 0, 0, 0, 0, 0, 1024, instance="ext4 b"),
+                table("mbcache", 1024, instance="ext4 c"))
+    result = advised(text)
+    assert result["line"] == "hash_entries=mbcache:8K"
+    assert result["bytes_new"] == 3 * 8192 * 8
+
+
+def test_advise_keeps_what_the_command_line_said():
+    text = file(table("dentry", *CHANCE, sized_by="command line"),
+                table("inode", 0, 0, 0, 0, 1024), table("page", 1000, 24))
+    assert advised(text, "inode")["line"] == (
+        "hash_entries=dentry:1K,inode:4K,page:auto")
+    assert list(advised(text, "inode")["tables"]) == ["inode"]
+
+
+def test_advise_leaves_what_lasts_for_moments():
+    assert advised(file(table("futex", 32760, 8)))["line"] == ""
+
+
+def test_advise_within_a_budget():
+    text = file(table("dentry", 0, 0, 0, 0, 1024, lookups=10**6, hits=10**6),
+                table("inode", 0, 0, 0, 0, 1024, lookups=10, hits=10))
+    free = advised(text)
+    assert free["bytes_new"] == 2 * 4096 * 8
+    tight = advised(text, "--budget", "40K")
+    assert tight["bytes_new"] <= 40 << 10
+    assert tight["tables"]["dentry"]["buckets_new"] == 4096      # where it matters
+    assert tight["tables"]["inode"]["buckets_new"] == 1024
+    same = advised(text, "--budget", "1%", "--memory", str(4000 << 10))
+    assert same["bytes_new"] == tight["bytes_new"]
+
+
+def test_advise_budget_that_cannot_be_met():
+    done = hashstats("advise", "--budget", "1K", "-f", "-",
+                     text=file(table("dentry", 0, 0, 0, 0, 1024)))
+    assert done.returncode == 2 and "4096 or more" in done.stderr
+
+
+def test_advise_at_most_what_the_kernel_gives():
+    text = file(table("dentry", *[0] * 16, 65536))
+    entry = advised(text, "--memory", "16M")["tables"]["dentry"]
+    assert entry["buckets_new"] == (1 << 20) // 8
+    assert "as far as memory allows" in entry["advice"]
+
+
+def test_advise_percent_needs_memory():
+    done = hashstats("advise", "--budget", "1%", "-f", AFTER)
+    assert done.returncode == 2 and "--memory" in done.stderr
+
+
+CROWDED = file(table("dentry", 0, 0, 0, 0, 0, 0, 1024))
+
+
+def test_grub_shows_and_writes_only_if_sure(tmp_path):
+    path = tmp_path / "hashstats.cfg"
+    words = ["advise", "-f", "-", "--apply-grub", "--grub-file", path]
+    text = said(*words, text=CROWDED)
+    line = 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX hash_entries=dentry:8K"'
+    assert line in text and "--yes" in text and not path.exists()
+    text = said(*words, "--yes", text=CROWDED)
+    assert line in text and "update-grub" in text
+    ran = subprocess.run(["sh", "-c", 'GRUB_CMDLINE_LINUX=quiet; . "$0"; '
+                          'echo "$GRUB_CMDLINE_LINUX"', path], text=True,
+                         capture_output=True, check=True)
+    assert ran.stdout == "quiet hash_entries=dentry:8K\n"
+
+
+def test_grub_without_a_change(tmp_path):
+    path = tmp_path / "hashstats.cfg"
+    text = said("advise", "-f", "-", "--apply-grub", "--yes", "--grub-file", path,
+                text=file(table("dentry", 1024)))
+    assert "Nothing to apply." in text and not path.exists()
+
+
+def test_grub_folder_that_is_not_there(tmp_path):
+    done = hashstats("advise", "-f", "-", "--apply-grub", "--yes", "--grub-file",
+                     tmp_path / "none" / "a.cfg", text=CROWDED)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+
+
+# --- record, report -----------------------------------------------------------
+
+def recording(*copies, step=10):
+    return "recording: 1\n" + "".join(
+        f"=== {1764000000 + step * number}.000\n{copy}"
+        for number, copy in enumerate(copies))
+
+
+GROWING = recording(file(table("dentry", 1024), table("inode", *CHANCE)),
+                    file(table("dentry", *FULL), table("inode", *CHANCE)),
+                    file(table("dentry", 1000, 24), table("inode", *CHANCE)))
+
+
+def test_report_shows_peaks():
+    first, _, dentry, inode, *_ = said("report", "-f", "-",
+                                       text=GROWING).splitlines()
+    assert first.startswith("3 readings in 20 s from 20")
+    assert dentry.split()[1:5] == ["1024", "3200", "10s", "4"]
+    assert inode.split()[1:5] == ["1024", "1023", "0s", "6"]
+
+
+def test_report_heat_map():
+    text = said("report", "dentry", "-f", "-", text=GROWING)
+    rows = {line[:5].strip(): line[6:] for line in text.splitlines()[5:]}
+    # Four columns a sample: chains of 3 and 4 at the second, of 1 at the third.
+    assert rows["4"] == "    ████" or rows["4"] == "    ▓▓▓▓"
+    assert rows["3"] == "    ████"
+    assert rows["1"].startswith("        ") and rows["1"].strip()
+
+
+def test_report_picture(tmp_path):
+    path = tmp_path / "heat.png"
+    done = hashstats("report", "dentry", "inode", "-f", "-", "--png", path,
+                     text=GROWING, python=drawing_python(),
+                     MPLCONFIGDIR=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert png_size(path) == (2 * 768, 456)
+
+
+def test_advise_takes_the_peak():
+    assert advised(GROWING, "dentry")["tables"]["dentry"]["objects"] == 3200
+
+
+def test_peak_of_queues_has_enough_wake_ups():
+    text = recording(file(queues("folio_wait", 256, 2, 20)),
+                     file(queues("folio_wait", 256, 1000, 2000)),
+                     file(queues("folio_wait", 256, 9000, 9000)))
+    assert advised(text)["tables"]["folio_wait"]["nodes"] == 3
+
+
+def test_record_keeps_copies(tmp_path):
+    path = tmp_path / "saved"
+    text = said("record", "-n", "0.1", "-t", "0.3", "-o", path, "-f", AFTER)
+    assert text.startswith("4 readings in 0 s")
+    saved = path.read_text()
+    assert saved.count(AFTER.read_text()) == 4
+    assert said("report", "-f", path).startswith("4 readings in 0 s")
+
+
+def test_record_ends_early_and_reports(tmp_path):
+    import signal
+    path = tmp_path / "saved"
+    process = subprocess.Popen(
+        [sys.executable, TOOL, "record", "-n", "0.1", "-t", "600", "-o", path,
+         "-f", AFTER], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=environment())
+    wait_for(lambda: path.exists() and path.read_text().count("===") >= 2)
+    process.send_signal(signal.SIGINT)
+    text, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "") and "readings in" in text
+
+
+def wait_for(truth, limit=30):
+    import time
+    end = time.monotonic() + limit
+    while not truth():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_recording_that_was_cut_off():
+    done = hashstats("report", "-f", "-", text=GROWING[:-20])
+    assert done.returncode == 0 and done.stdout.startswith("2 readings")
+    assert "passed over" in done.stderr
+
+
+@pytest.mark.parametrize("text,line", [
+    ("recording: 2\n", 1), ("recording: 1\n", 1), ("recording: 1\nwhat\n", 2),
+    ("recording: 1\n=== soon\n", 2),
+    (GROWING.replace("objects: 3200", "objects: many"), None)], ids=str)
+def test_broken_recording(text, line):
+    done = hashstats("report", "-f", "-", text=text)
+    found = re.fullmatch(r"hashstats: standard input, line (\d+): .*expected .*\n",
+                         done.stderr)
+    line = line or 1 + text.split("\n").index("objects: many")
+    assert done.returncode == 2 and int(found[1]) == line
+
+
+def test_show_of_a_recording():
+    done = hashstats("show", "-f", "-", text=GROWING)
+    assert done.returncode == 2 and "report" in done.stderr
+
+
+# --- how fast, how small ------------------------------------------------------
+
+def big_file():
+    """40 tables of 2^24 buckets, as chance fills them."""
+    chains = (10175919, 5087960, 1271990, 211998, 26500, 2650, 199)
+    assert sum(chains) == 1 << 24
+    return file(*(table(f"table{n}", *chains, lookups=1000, hits=500)
+                  for n in range(40)))
+
+
+def processor_seconds(words):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env=environment())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+def test_show_takes_little_time(tmp_path):
+    """Processor time beyond that of Python alone, the best of several."""
+    installed = tmp_path / "installed"
+    shutil.copytree(FOLDER, installed)
+    compileall.compile_dir(installed, quiet=1)
+    saved = tmp_path / "saved"
+    saved.write_text(big_file())
+    python = [sys.executable, "-I"]
+    alone = min(processor_seconds([*python, "-c", "pass"]) for _ in range(5))
+    whole = min(processor_seconds([*python, installed / "hashstats", "-f", saved])
+                for _ in range(5))
+    assert (whole - alone) * 1000 < OWN_MILLISECONDS
+
+
+def test_standard_library_alone():
+    """Nothing is imported that Debian's python3 lacks, matplotlib apart."""
+    names = set()
+    for path in (FOLDER / "hashstats_tool").glob("*.py"):
+        names |= set(re.findall(r"^ *(?:import|from) ([a-z_0-9]+)", path.read_text(),
+                                re.MULTILINE))
+    assert names - {"matplotlib"} <= set(sys.stdlib_module_names)
