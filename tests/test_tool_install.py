@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import subprocess
+import sys
 
 import pytest
 
@@ -226,6 +227,24 @@ def test_manual_has_every_command_and_option():
         assert re.search(rf"^ +hashstats \[?{command}\b", manual, re.MULTILINE)
         for option in options(command):
             assert option in manual, (command, option)
+
+
+def test_manual_has_the_bounds_of_the_verdicts():
+    sys.path.insert(0, str(TOOL))
+    from hashstats_tool import verdicts
+    told = re.search(r"\nVERDICTS\n(.*?)\n[A-Z]", shown_manual(), re.DOTALL)[1]
+    told = " ".join(told.split())
+    for word in verdicts.WORDS:
+        assert f" {word} " in f" {told}"
+    for bound in (f"{verdicts.SKEWED_BEYOND} nodes or more",
+                  f"{verdicts.SKEWED_TIMES} times",
+                  f"{verdicts.SKEWED_PAIRS} pairs",
+                  f"more than {verdicts.CROWDED_NODES} nodes",
+                  f"more than {verdicts.CROWDED_FOREIGN:.0f} waiter",
+                  f"more than {100 * verdicts.CROWDED_STALE:.0f} %",
+                  f"More than {verdicts.OVERSIZED_BYTES >> 10} KiB",
+                  f"one object in {1 / verdicts.OVERSIZED_LOAD:.0f} buckets"):
+        assert bound in told, bound
 
 
 def options(command):
