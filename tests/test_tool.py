@@ -155,6 +155,20 @@ def test_reader_that_leaves():
     assert (done.stdout, done.stderr) == ("{\n", "")
 
 
+@pytest.mark.parametrize("closed,status", [("<&-", 0), (">&-", 2), ("2>&-", 0)])
+def test_closed_streams(closed, status):
+    done = subprocess.run(["sh", "-c", f"{sys.executable} {TOOL} -f {AFTER} {closed}"],
+                          text=True, capture_output=True, env=environment())
+    assert done.returncode == status and "Traceback" not in done.stderr
+
+
+def test_full_disk():
+    done = subprocess.run(["sh", "-c", f"{sys.executable} {TOOL} -f {AFTER} "
+                           "> /dev/full"], text=True, capture_output=True,
+                          env=environment())
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+
+
 def test_name_means_all_its_instances():
     assert said("show", "mbcache", "-f", AFTER).count("mbcache") == 3
     assert said("show", "mbcache ext2 ram0", "-f", AFTER).count("mbcache") == 1
@@ -290,6 +304,15 @@ def test_json_is_as_the_schema_tells():
         assert entry["kind"] in promised["kind"]["enum"]
         for row in entry["histogram"] or []:
             assert row.keys() == promised["histogram"]["items"]["properties"].keys()
+
+
+def test_advice_is_as_the_schema_tells():
+    schema = json.loads((FOLDER / "hashstats_tool/schema.json").read_text())
+    promised = schema["$defs"]["advice"]["properties"]
+    document = json.loads(said("advise", "--json", "-f", AFTER))
+    assert document.keys() == promised.keys()
+    for entry in document["tables"]:
+        assert entry.keys() == promised["tables"]["items"]["properties"].keys()
 
 
 def test_json_says_what_the_file_says():
@@ -542,6 +565,16 @@ def test_advise_takes_the_peak():
     assert advised(GROWING, "dentry")["tables"]["dentry"]["objects"] == 3200
 
 
+def test_picture_of_an_odd_name(tmp_path):
+    """Dollars make formulas, and an underscore hides a label."""
+    path = tmp_path / "_$x^$.saved"
+    path.write_text(file(table("mbcache", 8, 1, instance="ext4 $\\frac$ a")))
+    done = hashstats("hist", "mbcache", "-f", path, "-f", path, "--png",
+                     tmp_path / "a.png", python=drawing_python(),
+                     MPLCONFIGDIR=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_peak_of_queues_has_enough_wake_ups():
     text = recording(file(queues("folio_wait", 256, 2, 20)),
                      file(queues("folio_wait", 256, 1000, 2000)),
@@ -588,11 +621,14 @@ def test_recording_that_was_cut_off():
 @pytest.mark.parametrize("text,line", [
     ("recording: 2\n", 1), ("recording: 1\n", 1), ("recording: 1\nwhat\n", 2),
     ("recording: 1\n=== soon\n", 2),
+    (GROWING.replace("=== 1764000020", "=== 1764000010"), -1),
     (GROWING.replace("objects: 3200", "objects: many"), None)], ids=str)
 def test_broken_recording(text, line):
     done = hashstats("report", "-f", "-", text=text)
     found = re.fullmatch(r"hashstats: standard input, line (\d+): .*expected .*\n",
                          done.stderr)
+    if line == -1:
+        line = 1 + text[:text.rindex("===")].count("\n")
     line = line or 1 + text.split("\n").index("objects: many")
     assert done.returncode == 2 and int(found[1]) == line
 

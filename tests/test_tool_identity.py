@@ -6,9 +6,12 @@ import sys
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
 
-from toyhashstats import FOLDER, SAMPLES, hashstats
+from toyhashstats import FOLDER, ROOT, SAMPLES, hashstats
 
+# What it remembers stays out of the source folders.
+set_hypothesis_home_dir(ROOT / "build/hypothesis")
 sys.path.insert(0, str(FOLDER))
 
 from hashstats_tool import (jsonout, openmetrics, reading, show, sizing,  # noqa: E402

@@ -141,7 +141,7 @@ def cells(plan, one):
 
 
 def document(plans, pairs, target):
-    """The same for programs."""
+    """The same for programs; `advice` in schema.json."""
     return {"schema": "hashstats-advice", "version": 1, "target": target,
             "bytes": sum(plan.bytes_now for plan in plans),
             "bytes_new": sum(plan.bytes for plan in plans),

@@ -41,6 +41,8 @@ class Parser(argparse.ArgumentParser):
     """One line for a bad command line, in the form of all our complaints."""
 
     def error(self, message):
+        if not message.isprintable():
+            message = ascii(message)
         raise Complaint(f"{message}; accepted: see hashstats --help")
 
 
@@ -83,7 +85,15 @@ def parsed(words):
 
 
 def main(words):
+    if sys.stderr is None:
+        # Else our complaints would go to standard output.
+        sys.stderr = open(os.devnull, "w")
     try:
+        if sys.stdout is None:
+            raise Complaint("standard output is closed, expected a place to "
+                            "write to")
+        # A terminal that lacks a letter shows its number instead.
+        sys.stdout.reconfigure(errors="backslashreplace")
         if words[:1] in (["-h"], ["--help"]):
             print(overview())
             return 0
@@ -101,10 +111,16 @@ def main(words):
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Who reads us has seen enough. Python would complain at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Who reads us has seen enough.
+        forget_output()
         return 0
     except OSError as error:
+        forget_output()
         print(f"hashstats: output: {error.strerror}; expected a place to write "
               "to", file=sys.stderr)
         return UNUSABLE
+
+
+def forget_output():
+    """What could not be written; Python would try, and complain, at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -49,7 +49,8 @@ def run(options):
 
 def draw(options, panels):
     from . import pictures
-    shown = [(path, one) for path, one in panels if one.table.rows]
+    shown = [(path, one) for path, one in panels if one.table.rows
+             and one.kind != verdicts.OFF]
     if not shown:
         raise Complaint("these tables have no histogram; accepted: tables with "
                         "chains")
@@ -59,8 +60,8 @@ def draw(options, panels):
 def title(judged, path=None):
     """A line that says what the bars will show."""
     table = judged.table
-    place = f" in {path}" if path else ""
-    if not table.rows:
+    place = f" in {sources.quoted_path(path)}" if path else ""
+    if judged.kind == verdicts.OFF or not table.rows:
         why = "is off" if not table.buckets else "has no chains to show"
         return f"{judged.title}{place} {why}"
     nodes = (f", {judged.nodes:.3f} nodes a look-up, {judged.ideal:.3f} by chance"
@@ -72,7 +73,7 @@ def title(judged, path=None):
 def lines(judged, terminal, log=False, path=None):
     table = judged.table
     result = [terminal.colour(title(judged, path), "bold")]
-    if not table.rows:
+    if judged.kind == verdicts.OFF or not table.rows:
         return result
     expected = spread.poisson(table.buckets, table.objects)
     rows = [(size, row.buckets, chance) for size, row, chance

@@ -8,6 +8,8 @@ without its _total, and there the older format sees a metric without a type,
 which it takes all the same. --classic names it the older way.
 """
 
+import sys
+
 from . import outputs, sources, verdicts
 from .selection import of
 from .tables import SIZES
@@ -84,6 +86,8 @@ def run(options):
     if options.output:
         outputs.replace(options.output, text)
     else:
+        # The format is UTF-8, whatever the terminal is.
+        sys.stdout.reconfigure(encoding="utf-8")
         print(text, end="")
     return judged
 

@@ -40,6 +40,11 @@ def panels(count):
     return figure, axes
 
 
+def plain(text):
+    """A name as it is; matplotlib takes dollars for formulas."""
+    return text.replace("$", r"\$")
+
+
 def save(figure, path):
     from . import outputs
     picture = io.BytesIO()
@@ -71,7 +76,7 @@ def histogram(axis, title, copies, log):
         places = [size - 0.4 + width * (number + 0.5) for size in range(rows)]
         label = said(one)
         if len(copies) > 1:
-            label = f"{os.path.basename(file)}, {one.verdict}: {label}"
+            label = f"{one.verdict} in {plain(os.path.basename(file))}: {label}"
         axis.bar(places, [row.buckets for row in table.rows[:rows]], width,
                  color=colour, label=label)
         chance = [(place, count) for place, count
@@ -83,7 +88,7 @@ def histogram(axis, title, copies, log):
                     linewidth=2, label="by chance (Poisson)"
                     if number == len(copies) - 1 else None)
     only = f": {copies[0][1].verdict}" if len(copies) == 1 else ""
-    axis.set_title(title + only)
+    axis.set_title(plain(title) + only)
     axis.set_xticks(range(rows), SIZES[:rows])
     axis.set_xlabel("objects in a bucket")
     axis.set_ylabel("buckets")
@@ -134,7 +139,7 @@ def heat_map(figure, axis, title, seconds, objects):
              for size in range(rows)]
     mesh = axis.pcolormesh(edges, [size + 0.5 for size in range(rows + 1)], cells,
                            norm=LogNorm(1, max(most, 2)), cmap="viridis")
-    axis.set_title(title)
+    axis.set_title(plain(title))
     axis.set_yticks(range(1, rows + 1), SIZES[1:rows + 1])
     axis.set_xlabel("seconds")
     axis.set_ylabel("objects in a bucket")

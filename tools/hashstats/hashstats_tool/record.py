@@ -42,7 +42,7 @@ def run(options):
 def sample(path, pause, duration, output):
     """Copies at equal distances; what was read when we are stopped counts."""
     samples = []
-    begin = time.monotonic()
+    begin, clock = time.monotonic(), time.time()
     # Ten tenths are a whole, whatever the binary fractions.
     wanted = 1 + int(duration / pause + 1e-6)
     if output:
@@ -51,7 +51,9 @@ def sample(path, pause, duration, output):
         while len(samples) < wanted:
             due = begin + len(samples) * pause
             time.sleep(max(due - time.monotonic(), 0))
-            now, data = time.time(), sources.read(path)
+            # The clock may be set meanwhile, and then would go back.
+            now = clock + time.monotonic() - begin
+            data = sources.read(path)
             copy = reading.parse(data, sources.quoted_path(path))
             if not samples:
                 sources.tell(copy)

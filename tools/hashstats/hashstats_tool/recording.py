@@ -46,7 +46,11 @@ def samples(name, data):
     for number, line in enumerate(lines[1:], 2):
         match = MARK.fullmatch(line)
         if match:
-            starts.append((number, float(match[1])))
+            seconds = float(match[1])
+            if starts and seconds <= starts[-1][1]:
+                raise Complaint(f"{name}, line {number}: second {seconds:.3f} after "
+                                f"{starts[-1][1]:.3f}, expected a later one")
+            starts.append((number, seconds))
         elif not starts:
             raise Complaint(f"{name}, line {number}: "
                             f"{quoted(line.decode(errors='replace'))}, expected "

@@ -137,7 +137,7 @@ def plans(judged, names, target, memory=None, budget=None):
 def fit(result, budget):
     """Halve where it costs least until all tables together are in the budget."""
     while (total := sum(plan.bytes for plan in result)) > budget:
-        able = [plan for plan in result if plan.sized
+        able = [plan for plan in result if plan.sized and plan.bucket
                 and plan.buckets // 2 >= plan.floor(PAGE)]
         if not able:
             raise Complaint(f"--budget {budget} bytes: the tables take {total} at "
