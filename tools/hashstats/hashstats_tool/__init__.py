@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """What tools/hashstats/hashstats is made of, one job a module.
 
-reading, writing	the text of /proc/hashstats and a Table, both ways
-sources, recording	where such text comes from; many copies in one file
-spread			what chance would do, and what other sizes would
-verdicts		a table in a word, and the figures behind it
-terminal, pictures	how it is shown
-show ... report		one module a subcommand, loaded when it is asked for
+tables, reading, writing	a copy of /proc/hashstats, from text and to text
+sources, recording		where the text comes from; many copies in a file
+spread, verdicts		what chance would do; a table in a word
+peaks, sizing, grub		its worst moment, a size for it, for the next boot
+terminal, layout, heat		how it is shown on a screen
+pictures, outputs		how it is drawn, how files are written
+cli				which subcommand; show, hist, watch, diff, jsonout,
+				openmetrics, advise, record and report are these
 """
