@@ -440,6 +440,20 @@ def test_advise_for_queues_by_their_counters():
     assert advised(file(queues("folio_wait", 4096, 1000, 1)))["line"] == ""
 
 
+@pytest.mark.parametrize("paragraph,buckets,rough", [
+    (queues("bit_wait", 2, 1000, 7000), 32, True),
+    (queues("bit_wait", 256, 1000, 4000), 2048, False),
+    (table("dentry", *[0] * 15, 1), 16, True),
+    (table("dentry", *[0] * 15, 16), 256, False),
+    # What is not changed is not predicted.
+    (queues("bit_wait", 32, 1000, 100), 32, False)], ids=str)
+def test_advise_marks_what_luck_may_change(paragraph, buckets, rough):
+    text = file(paragraph)
+    [entry] = advised(text)["tables"].values()
+    assert (entry["buckets_new"], entry["rough"]) == (buckets, rough)
+    assert ("~" in said("advise", "-f", "-", text=text)) == rough
+
+
 def test_advise_one_word_for_all_instances():
     text = file(table("mbcache", 0, 0, 0, 0, 1024, instance="ext4 a"),
                 table("mbcache", 0, 0, 0, 0, 0, 0, 0, 0, 1024, instance="ext4 b"),

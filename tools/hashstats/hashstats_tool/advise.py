@@ -130,14 +130,14 @@ def basis(samples):
 def cells(plan, one):
     table = one.table
     off = not table.buckets
+    predicted = numbers.plain(None if off else plan.predicted(one), 3)
     new = plan.buckets * plan.bucket if plan.action != sizing.KEEP else table.bytes
     return (one.title, "-" if table.objects is None else str(table.objects),
             "off" if off else str(table.buckets), numbers.size(table.bytes),
             numbers.plain(one.nodes, 3),
             "off" if off else numbers.short(plan.buckets),
             numbers.size(0 if off else new),
-            numbers.plain(None if off else plan.predicted(one), 3),
-            advice(plan, one))
+            "~" * sizing.rough(one, plan.buckets) + predicted, advice(plan, one))
 
 
 def document(plans, pairs, target):
@@ -150,6 +150,7 @@ def document(plans, pairs, target):
                         "objects": one.table.objects,
                         "buckets": one.table.buckets, "buckets_new": plan.buckets,
                         "nodes": one.nodes, "nodes_predicted": plan.predicted(one),
+                        "rough": sizing.rough(one, plan.buckets),
                         "action": plan.action, "advice": advice(plan, one),
                         "verdict": one.verdict}
                        for plan, one in pairs]}

@@ -4,12 +4,21 @@
 A table with chains gets the smallest power of two at which chance makes a
 look-up examine no more nodes than the target, but is not made smaller than what
 an inner cache holds; a look-up in a table whose keys collide examines as many at
-any size, so that one is left alone. What a wake-up
-meets of others is halved by twice the queues, and so is the share of look-ups
-that meet another object in a table of one object a bucket.
+any size, so that one is left alone. What a wake-up meets of others is halved by
+twice the queues, and so is the share of look-ups that meet another object in a
+table of one object a bucket.
 
 All tables of a name have one word on the command line, so one size.
+
+A prediction is the mean over all ways in which keys may fall. Where keys fall is
+luck, and with few buckets luck is much. Of n objects about n^2 / 2m pairs share a
+bucket, give or take the root of that, so the nodes of a look-up vary by sqrt(1/2m);
+each of n waiters is both who is woken and who is in the way, which makes it
+sqrt(2/m). A few keys that are waited for all the time, as the locks of one driver,
+vary more, and entries without a key are met in any number of queues.
 """
+
+import math
 
 from . import spread, verdicts
 from .errors import Complaint
@@ -18,6 +27,7 @@ PAGE = 4096                     # a smaller table saves nothing
 SMALL = 64 << 10                # a larger one is worth shrinking, to this at most
 SHARE, SHARE_OF_MANY = 16, 256  # of memory that the kernel gives one table
 LEAST = 2                       # buckets
+ROUGH = 0.15                    # of a prediction; twice its luck is more
 
 KEEP, GROW, SHRINK = "keep", "grow", "shrink"
 
@@ -112,6 +122,15 @@ def predict(one, buckets):
     if one.kind == verdicts.CHAINS:
         return spread.nodes_expected(buckets, one.table.objects)
     return 1 + (one.nodes - 1) * now / buckets
+
+
+def rough(one, buckets):
+    """Whether a prediction for another size may well miss by more than ROUGH."""
+    nodes = predict(one, buckets)
+    if nodes is None or one.kind == verdicts.DIRECT or buckets == one.table.buckets:
+        return False
+    luck = math.sqrt((2 if one.kind == verdicts.WAITS else 1 / 2) / buckets)
+    return 2 * luck > ROUGH * nodes
 
 
 def plans(judged, names, target, memory=None, budget=None):
