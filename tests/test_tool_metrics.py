@@ -3,6 +3,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 
 import prometheus_client.openmetrics.parser as openmetrics
@@ -20,6 +21,8 @@ RULES = yaml.safe_load((TOOL / "alerts.yml").read_text())["groups"]
 
 # A name of Prometheus' own label, for the machine that was asked.
 HOST = "instance"
+# What the node exporter tells of each file in its folder, and its label.
+FILES, FILE = "node_textfile_mtime_seconds", "file"
 
 
 def printed(text, *words):
@@ -154,7 +157,7 @@ def asked(query):
 @every_query
 def test_asks_for_what_is_printed(query, metrics):
     names, labels = asked(query)
-    assert names
+    assert names or FILES in query
     for name in names:
         there = [sample for sample in metrics if sample.name == name]
         assert there, name
@@ -180,7 +183,7 @@ def test_brackets_are_closed(query):
 
 def test_words_in_braces_are_labels_that_are_printed(metrics):
     """What panels call their lines, and alerts their subject."""
-    known = {HOST} | {label for sample in metrics for label in sample.labels}
+    known = {HOST, FILE} | {label for sample in metrics for label in sample.labels}
     text = json.dumps(DASHBOARD["panels"])
     legends = set(re.findall(r"\{\{\s*(\w+)\s*\}\}", text))
     said = set(re.findall(r"\$labels\.(\w+)", json.dumps(RULES)))
@@ -201,10 +204,13 @@ def test_dashboard_is_in_order():
         assert panel["description"]
 
 
-def test_alerts_for_crowded_and_skewed():
-    alerts = {rule["alert"]: rule for group in RULES for rule in group["rules"]}
-    assert {"HashTableCrowded", "HashTableSkewed"} <= alerts.keys()
-    for rule in alerts.values():
+ALERTS = {rule["alert"]: rule for group in RULES for rule in group["rules"]}
+OF_TABLES = ("HashTableCrowded", "HashTableSkewed")
+
+
+def test_alerts_say_what_they_must():
+    assert ALERTS.keys() == {*OF_TABLES, "HashstatsStale", "HashstatsAbsent"}
+    for rule in ALERTS.values():
         assert rule["for"] and rule["annotations"]["summary"]
         assert rule["labels"]["severity"]
 
@@ -213,12 +219,38 @@ def test_alerts_for_crowded_and_skewed():
                                            (2, "HashTableSkewed"), (3, None),
                                            (4, None), (5, "HashTableCrowded")])
 def test_alerts_on_the_samples_of_the_paper(number, alert):
-    """The rules are one comparison each, so they can be followed here."""
+    """The rules of tables are one comparison each, so they can be followed here."""
     found = samples((TOOL / f"samples/citi-{number}.hashstats").read_text())
     fired = []
-    for where, query in alert_queries():
-        name, label, value, wanted = re.fullmatch(
-            r'(\w+)\{(\w+)="(\w+)"\} == (\d+)', query).groups()
-        if float(wanted) in named(found, name, **{label: value}):
-            fired.append(where.removeprefix("alert "))
+    for name in OF_TABLES:
+        metric, label, value, wanted = re.fullmatch(
+            r'(\w+)\{(\w+)="(\w+)"\} == (\d+)', ALERTS[name]["expr"]).groups()
+        if float(wanted) in named(found, metric, **{label: value}):
+            fired.append(name)
     assert fired == ([alert] if alert else [])
+
+
+def test_stale_is_the_file_that_the_manual_writes():
+    """Whichever name the node exporter gives: newer ones tell the whole path."""
+    metric, file, seconds = re.fullmatch(
+        r'time\(\) - (\w+)\{file=~"(.+)"\} > (\d+)',
+        ALERTS["HashstatsStale"]["expr"]).groups()
+    path = re.search(r"\* root hashstats openmetrics .* (/\S+)",
+                     (TOOL / "hashstats.1").read_text().replace("\\-", "-"))[1]
+    assert metric == FILES
+    assert re.fullmatch(file, path) and re.fullmatch(file, path.split("/")[-1])
+    assert not re.fullmatch(file, path.replace("hashstats", "apt"))
+    assert int(seconds) > 60                    # cron's minute
+
+
+def test_absent_is_what_is_there_whatever_the_tables():
+    assert set(re.findall(r"hashstats_\w+", ALERTS["HashstatsAbsent"]["expr"])) == \
+        {"hashstats_counting"}
+    assert named(samples("version: 1\ncounting: off\n"), "hashstats_counting") == [0]
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool here")
+def test_alerts_by_the_tool_of_prometheus():
+    done = subprocess.run(["promtool", "test", "rules", ROOT / "tests/alerts.yml"],
+                          text=True, capture_output=True)
+    assert done.returncode == 0, done.stdout + done.stderr
