@@ -626,6 +626,42 @@ def wait_for(truth, limit=30):
         time.sleep(0.05)
 
 
+def test_long_recording_takes_no_more_memory(tmp_path):
+    """Copies are read one by one, and what is kept of them has a bound."""
+    most = []
+    for copies in (600, 3000):
+        path = tmp_path / str(copies)
+        path.write_text(recording(*[file(table("dentry", *CHANCE))] * copies))
+        most.append(peak_memory(path))
+    assert path.stat().st_size > 2 << 20
+    assert most[1] - most[0] < 256 << 10
+
+
+def peak_memory(path):
+    """Bytes that Python's own objects take while a recording is looked at."""
+    script = ("import sys, tracemalloc; sys.path.insert(0, sys.argv[1])\n"
+              "from hashstats_tool import peaks, recording\n"
+              "tracemalloc.start()\n"
+              "peaks.of(recording.load(sys.argv[2]))\n"
+              "print(tracemalloc.get_traced_memory()[1])\n")
+    return int(subprocess.run([sys.executable, "-c", script, FOLDER, path],
+                              text=True, capture_output=True, check=True,
+                              env=environment()).stdout)
+
+
+def test_heat_map_of_many_samples_has_all_of_them():
+    """The one sample with long chains is seen, wherever it is."""
+    for place in (0, 700, 1299):
+        copies = [file(table("dentry", 1000, 24))] * 1300
+        copies[place] = file(table("dentry", *FULL))
+        text = said("report", "dentry", "-f", "-", COLUMNS="100",
+                    text=recording(*copies, step=1))
+        assert text.startswith("1300 readings in 1299 s")
+        rows = {line[:5].strip(): line[6:] for line in text.splitlines()[3:]}
+        assert len(rows["4"].strip()) == 1 and "1299 s" in text
+        assert len(rows["4"]) == pytest.approx(1 + 92 * place / 1300, abs=8)
+
+
 def test_recording_that_was_cut_off():
     done = hashstats("report", "-f", "-", text=GROWING[:-20])
     assert done.returncode == 0 and done.stdout.startswith("2 readings")

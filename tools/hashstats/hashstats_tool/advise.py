@@ -42,8 +42,8 @@ def run(options):
     budget = budget_of(options.budget, memory)
     if options.yes and not options.apply_grub:
         raise Complaint("--yes without --apply-grub; accepted: both")
-    samples = recording.load(options.file)
-    judged = [peak.judged for peak in peaks.of(samples)]
+    seen = peaks.of(recording.load(options.file))
+    judged = seen.judged
     chosen = of(judged, options.tables)
     plans = sizing.plans(judged, {one.table.name for one in chosen}, target,
                          memory, budget)
@@ -51,7 +51,7 @@ def run(options):
     if options.json:
         print(json.dumps(document(plans, pairs, target), indent=2))
     else:
-        print("\n".join(report(plans, pairs, samples, Terminal())))
+        print("\n".join(report(plans, pairs, seen, Terminal())))
     if options.apply_grub:
         apply(options, sizing.line_of(plans))
     return chosen
@@ -103,14 +103,14 @@ def advice(plan, one):
     return "keep"
 
 
-def report(plans, pairs, samples, terminal):
+def report(plans, pairs, seen, terminal):
     judged = [one for _, one in pairs]
     result = layout.lines(HEAD, [cells(*pair) for pair in pairs], judged, terminal,
                           LEAST_WANTED)
     before, after = (sum(getattr(plan, name) for plan in plans)
                      for name in ("bytes_now", "bytes"))
     result += ["", f"All tables: {numbers.size(before)} now, {numbers.size(after)} "
-               f"then. {basis(samples)}"]
+               f"then. {basis(seen)}"]
     line = sizing.line_of(plans)
     changed = any(plan.action != sizing.KEEP for plan in plans)
     result += ["", "Add to the kernel command line:" if changed
@@ -120,11 +120,10 @@ def report(plans, pairs, samples, terminal):
     return result
 
 
-def basis(samples):
-    if len(samples) == 1:
+def basis(seen):
+    if seen.samples == 1:
         return "By one reading: hashstats record sees peaks."
-    return (f"By the peaks of {len(samples)} readings in "
-            f"{samples[-1][0] - samples[0][0]:.0f} s.")
+    return f"By the peaks of {seen.samples} readings in {seen.duration:.0f} s."
 
 
 def cells(plan, one):

@@ -9,21 +9,9 @@ BLOCKS, LETTERS = " ░▒▓█", " .:*#"
 WIDEST = 4                      # columns of one sample
 
 
-def matrix(moments):
-    """Objects of the rows 1 to >15 in each sample that has a histogram."""
-    return [[row.objects for row in one.table.rows[1:]]
-            for _, one in moments if one.table.rows]
-
-
-def seconds(moments):
-    """Since the first of them."""
-    times = [time for time, one in moments if one.table.rows]
-    return [time - times[0] for time in times]
-
-
 def lines(peak, terminal):
     """Longest chains on top, time to the right, more objects darker."""
-    samples = matrix(peak.moments)
+    samples = peak.heat.cells
     most = max((max(sample) for sample in samples), default=0)
     title = terminal.colour(f"{peak.title}: objects by the length of their chain",
                             "bold")
@@ -39,7 +27,7 @@ def lines(peak, terminal):
     for size in reversed(range(rows)):
         text = "".join(shade(sample[size], most, signs) * wide for sample in packed)
         result.append(f"{SIZES[size + 1]:>5} {text.rstrip()}".rstrip())
-    end = f"{seconds(peak.moments)[-1]:.0f} s"
+    end = f"{peak.heat.last - peak.heat.seconds[0]:.0f} s"
     result.append(" " * 6 + "0" + end.rjust(max(len(packed) * wide - 1, len(end) + 1)))
     result.append(f"      darker is more objects, {signs[-1]} is {most}")
     return result

@@ -119,23 +119,24 @@ def said(judged):
 def heat_maps(maps, path):
     """A panel a table: chain length against time, objects as colour.
 
-    maps	title, seconds of the samples, objects of rows 1 to >15 in each
+    maps	pairs of the title and the Heat
     """
     figure, axes = panels(len(maps))
-    for axis, (title, seconds, objects) in zip(axes, maps):
-        heat_map(figure, axis, title, seconds, objects)
+    for axis, (title, heat) in zip(axes, maps):
+        heat_map(figure, axis, title, heat)
     save(figure, path)
 
 
-def heat_map(figure, axis, title, seconds, objects):
+def heat_map(figure, axis, title, heat):
     from matplotlib.colors import LogNorm
-    most = max(max(sample) for sample in objects)
-    rows = max((size for sample in objects for size, count in enumerate(sample, 1)
-                if count), default=1)
+    most = max(max(sample) for sample in heat.cells)
+    rows = max((size for sample in heat.cells for size, count
+                in enumerate(sample, 1) if count), default=1)
     # Edges of the cells: a sample stands for the time until the next one.
-    step = seconds[-1] - seconds[-2] if len(seconds) > 1 else 1
-    edges = [*seconds, seconds[-1] + (step or 1)]
-    cells = [[sample[size] or float("nan") for sample in objects]
+    starts = [second - heat.seconds[0] for second in heat.seconds]
+    step = starts[-1] - starts[-2] if len(starts) > 1 else 1
+    edges = [*starts, starts[-1] + step]
+    cells = [[sample[size] or float("nan") for sample in heat.cells]
              for size in range(rows)]
     mesh = axis.pcolormesh(edges, [size + 0.5 for size in range(rows + 1)], cells,
                            norm=LogNorm(1, max(most, 2)), cmap="viridis")

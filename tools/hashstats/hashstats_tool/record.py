@@ -4,7 +4,7 @@
 import sys
 import time
 
-from . import outputs, reading, recording, report, sources
+from . import outputs, peaks, reading, recording, report, sources
 from .errors import Complaint
 from .watch import add_interval, seconds
 
@@ -31,42 +31,40 @@ def run(options):
         from . import pictures
         pictures.needed()
     output = outputs.create(options.output) if options.output else None
+    seen = peaks.Peaks()
     try:
-        samples = sample(options.file, pause, duration, output)
+        for now, copy in samples(options.file, pause, duration, output):
+            seen.add(now, copy)
+    except KeyboardInterrupt:
+        # What was read until we were stopped counts.
+        if not seen.samples:
+            raise
     finally:
+        progress_over()
         if output:
             output.close()
-    return report.tell(samples, options)
+    return report.tell(seen, options)
 
 
-def sample(path, pause, duration, output):
-    """Copies at equal distances; what was read when we are stopped counts."""
-    samples = []
+def samples(path, pause, duration, output):
+    """Pairs of seconds and copies at equal distances, kept in a file too."""
     begin, clock = time.monotonic(), time.time()
     # Ten tenths are a whole, whatever the binary fractions.
     wanted = 1 + int(duration / pause + 1e-6)
     if output:
         output.write(recording.FIRST)
-    try:
-        while len(samples) < wanted:
-            due = begin + len(samples) * pause
-            time.sleep(max(due - time.monotonic(), 0))
-            # The clock may be set meanwhile, and then would go back.
-            now = clock + time.monotonic() - begin
-            data = sources.read(path)
-            copy = reading.parse(data, sources.quoted_path(path))
-            if not samples:
-                sources.tell(copy)
-            samples.append((now, copy))
-            if output:
-                output.write(recording.sample(now, data))
-            progress(len(samples), wanted)
-    except KeyboardInterrupt:
-        if not samples:
-            raise
-    finally:
-        progress_over()
-    return samples
+    for number in range(wanted):
+        time.sleep(max(begin + number * pause - time.monotonic(), 0))
+        # The clock may be set meanwhile, and then would go back.
+        now = clock + time.monotonic() - begin
+        data = sources.read(path)
+        copy = reading.parse(data, sources.quoted_path(path))
+        if not number:
+            sources.tell(copy)
+        if output:
+            output.write(recording.sample(now, data))
+        progress(number + 1, wanted)
+        yield now, copy
 
 
 def progress(number, of):

@@ -27,44 +27,21 @@ def sample(seconds, data):
 
 def load(path):
     """Pairs of seconds and copies; one copy by itself is a short recording."""
-    data = sources.read(path)
-    name = sources.quoted_path(sources.name_of(path))
-    if not data.startswith(b"recording: "):
-        return [(0.0, sources.tell(reading.parse(data, name)))]
-    if not data.startswith(FIRST):
-        first = data.split(b"\n", 1)[0].decode(errors="replace")
-        raise Complaint(f"{name}, line 1: {quoted(first)}, expected 'recording: 1'")
-    return list(samples(name, data))
-
-
-def samples(name, data):
-    starts = []
-    if data == FIRST:
-        raise Complaint(f"{name}, line 1: nothing was recorded, expected a copy "
-                        "behind this line")
-    lines = data.split(b"\n")
-    for number, line in enumerate(lines[1:], 2):
-        match = MARK.fullmatch(line)
-        if match:
-            seconds = float(match[1])
-            if starts and seconds <= starts[-1][1]:
-                raise Complaint(f"{name}, line {number}: second {seconds:.3f} after "
-                                f"{starts[-1][1]:.3f}, expected a later one")
-            starts.append((number, seconds))
-        elif not starts:
-            raise Complaint(f"{name}, line {number}: "
-                            f"{quoted(line.decode(errors='replace'))}, expected "
-                            "'=== SECONDS' before the first copy")
-    ends = [number for number, _ in starts[1:]] + [None]
+    name, lines = sources.quoted_path(sources.name_of(path)), sources.lines(path)
+    first = next(lines, b"")
+    if not first.startswith(b"recording: "):
+        yield 0.0, sources.tell(reading.parse(first + b"".join(lines), name))
+        return
+    if first != FIRST:
+        raise Complaint(f"{name}, line 1: {shown(first)}, expected 'recording: 1'")
     told = set()
-    for (start, seconds), end in zip(starts, ends):
-        text = b"\n".join(lines[start:end - 1]) + b"\n" if end else (
-            b"\n".join(lines[start:]))
+    seconds = None
+    for seconds, start, data, whole in pieces(name, lines):
         try:
-            copy = reading.parse(text, name, start + 1)
+            copy = reading.parse(data, name, start)
         except Complaint as complaint:
             # The last one may have been cut off by what ended the recording.
-            if end or start == starts[0][0]:
+            if whole:
                 raise
             sources.note(f"{complaint}; the last copy passed over")
             return
@@ -75,3 +52,35 @@ def samples(name, data):
                 sources.note(note)
             told.add(news)
         yield seconds, copy
+    if seconds is None:
+        raise Complaint(f"{name}, line 1: nothing was recorded, expected a copy "
+                        "behind this line")
+
+
+def pieces(name, lines):
+    """Of each copy: its second, the number of its first line, its bytes, and
+    whether it must be whole: what ends the recording need not be, except alone.
+    """
+    seconds, start, data, only = None, 0, [], True
+    for number, line in enumerate(lines, 2):
+        match = MARK.fullmatch(line.rstrip(b"\n"))
+        if not match:
+            if seconds is None:
+                raise Complaint(f"{name}, line {number}: {shown(line)}, expected "
+                                "'=== SECONDS' before the first copy")
+            data.append(line)
+            continue
+        if seconds is not None:
+            yield seconds, start, b"".join(data), True
+            only = False
+        before, seconds = seconds, float(match[1])
+        if before is not None and seconds <= before:
+            raise Complaint(f"{name}, line {number}: second {seconds:.3f} after "
+                            f"{before:.3f}, expected a later one")
+        start, data = number + 1, []
+    if seconds is not None:
+        yield seconds, start, b"".join(data), only
+
+
+def shown(line):
+    return quoted(line.rstrip(b"\n").decode(errors="replace"))

@@ -30,43 +30,39 @@ def run(options):
     if options.png:
         from . import pictures
         pictures.needed()
-    return tell(recording.load(options.file), options)
+    return tell(peaks.of(recording.load(options.file)), options)
 
 
-def tell(samples, options):
+def tell(all_peaks, options):
     """Peaks of all tables, heat maps of some; the judged peaks."""
-    all_peaks = peaks.of(samples)
     chosen = choose(all_peaks, options.tables)
     terminal = Terminal()
-    print("\n".join(table(all_peaks, samples, terminal)))
+    print("\n".join(table(all_peaks, terminal)))
     for peak in chosen:
         print("\n" + "\n".join(heat.lines(peak, terminal)))
     if options.png:
         draw(chosen, options.png)
-    return [peak.judged for peak in all_peaks]
+    return all_peaks.judged
 
 
 def choose(all_peaks, names):
     """Those that are named, else those with the worst chains."""
     if names:
-        by_title = {peak.title: peak for peak in all_peaks}
-        return [by_title[one.title] for one
-                in of([peak.judged for peak in all_peaks], names)]
-    with_chains = [peak for peak in all_peaks if any(
-        one.table.objects for _, one in peak.moments)]
+        return [all_peaks.of_title[one.title] for one
+                in of(all_peaks.judged, names)]
+    with_chains = [peak for peak in all_peaks if peak.longest]
     with_chains.sort(key=lambda peak: (peak.judged.bad, peak.longest),
                      reverse=True)
     return with_chains[:UNASKED]
 
 
-def table(all_peaks, samples, terminal):
-    first, last = samples[0][0], samples[-1][0]
-    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(first))
-    head = (f"{len(samples)} readings in {last - first:.0f} s from {since}"
-            if len(samples) > 1 else "one reading")
-    rows = [cells(peak, first) for peak in all_peaks]
-    return [head, *layout.lines(HEAD, rows, [peak.judged for peak in all_peaks],
-                                terminal, LEAST_WANTED)]
+def table(all_peaks, terminal):
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(all_peaks.first))
+    head = (f"{all_peaks.samples} readings in {all_peaks.duration:.0f} s from {since}"
+            if all_peaks.samples > 1 else "one reading")
+    rows = [cells(peak, all_peaks.first) for peak in all_peaks]
+    return [head, *layout.lines(HEAD, rows, all_peaks.judged, terminal,
+                                LEAST_WANTED)]
 
 
 def cells(peak, first):
@@ -75,15 +71,13 @@ def cells(peak, first):
     return (peak.title, str(one.table.buckets) if one.table.buckets else "off",
             "-" if objects is None else str(objects),
             f"{peak.seconds - first:.0f}s", str(peak.longest),
-            numbers.plain(peak.greatest("nodes"), 3), numbers.plain(one.ideal, 3),
+            numbers.plain(peak.nodes, 3), numbers.plain(one.ideal, 3),
             one.verdict)
 
 
 def draw(chosen, path):
     from . import pictures
-    maps = [(peak.title, heat.seconds(peak.moments), heat.matrix(peak.moments))
-            for peak in chosen]
-    maps = [entry for entry in maps if entry[2]]
+    maps = [(peak.title, peak.heat) for peak in chosen if peak.heat.cells]
     if not maps:
         raise Complaint("these tables have no histogram; accepted: tables with "
                         "chains")

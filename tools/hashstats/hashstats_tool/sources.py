@@ -16,13 +16,19 @@ def name_of(path):
 
 def read(path):
     """The bytes of a file; the reason, if there are none, in one line."""
+    return b"".join(lines(path))
+
+
+def lines(path):
+    """The same line by line, for a file that memory need not hold."""
     try:
         if path == "-":
             if sys.stdin is None:
                 raise Complaint("standard input is closed; accepted: -f FILE")
-            return sys.stdin.buffer.read()
+            yield from sys.stdin.buffer
+            return
         with open(path, "rb") as file:
-            return file.read()
+            yield from file
     except PermissionError:
         hint = ("it is for root; accepted: run as root, or -f FILE for a saved "
                 "copy" if path == KERNEL else "expected a file that you may read")
