@@ -52,6 +52,9 @@ def shown(text, *words, **env):
     (table("dentry", 16000, 384), "oversized"),
     (table("dentry", 8100, 92), "ok"),
     (table("futex", 16000, 384), "ok"),
+    # A hundred threads that wait for one futex, and too many for many.
+    (table("futex", 992, *[0] * 15, 32), "ok"),
+    (table("futex", 0, 0, 0, 0, 0, 1024), "crowded"),
     # Three that share a bucket are no reason for an alarm.
     (table("ucounts", 4095, 0, 0, 1), "ok"),
     (queues("folio_wait", 256, 1000, 900), "ok"),
@@ -234,6 +237,18 @@ def test_hist_picture(words, panels, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     width, height = png_size(picture)
     assert width == min(panels, 2) * 768 and height == (panels + 1) // 2 * 456
+
+
+def test_picture_as_svg(tmp_path):
+    """Text that people may search, and no other file for the same figures."""
+    made = []
+    for name in ("a.svg", "b.svg"):
+        done = hashstats("hist", "dentry", "-f", AFTER, "--png", tmp_path / name,
+                         python=drawing_python(), MPLCONFIGDIR=str(tmp_path))
+        assert (done.returncode, done.stderr) == (0, "")
+        made.append((tmp_path / name).read_text())
+    assert made[0] == made[1]
+    assert "<svg" in made[0] and "629 objects, 1024 buckets" in made[0]
 
 
 @pytest.mark.parametrize("words", [["hist", "dentry"], ["report"],
@@ -460,6 +475,7 @@ def test_advise_one_word_for_all_instances():
                 table("mbcache", 1024, instance="ext4 c"))
     result = advised(text)
     assert result["line"] == "hash_entries=mbcache:8K"
+    assert said("advise", "-f", "-", text=text).count("with the others") == 1
     assert result["bytes_new"] == 3 * 8192 * 8
 
 

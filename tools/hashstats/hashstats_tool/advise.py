@@ -92,6 +92,8 @@ def advice(plan, one):
         return "skewed: size will not help, keys collide"
     if one.kind == verdicts.OFF:
         return "off"
+    if plan.action != sizing.KEEP and one not in plan.sized:
+        return f"{plan.action}, with the others of its name"
     if plan.action != sizing.KEEP:
         return plan.action + (", as far as memory allows" if plan.capped else "")
     if one.verdict == "idle":

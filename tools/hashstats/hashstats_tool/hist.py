@@ -24,7 +24,7 @@ def options(parser):
                              f"{sources.KERNEL}); several to compare them")
     parser.add_argument("--log", action="store_true",
                         help="logarithmic bars, to see the long chains")
-    parser.add_argument("--png", metavar="FILE", help="draw a picture instead")
+    parser.add_argument("--png", metavar="FILE", help="draw a picture instead (SVG if it ends in .svg)")
 
 
 def run(options):

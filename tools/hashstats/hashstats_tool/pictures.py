@@ -46,9 +46,16 @@ def plain(text):
 
 
 def save(figure, path):
+    """As PNG, or as SVG if its name ends so."""
+    import matplotlib
     from . import outputs
     picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=DPI)
+    if path.endswith(".svg"):
+        # Text as text, and the same file for the same figures.
+        matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "hashstats"}
+        figure.savefig(picture, format="svg", metadata={"Date": None})
+    else:
+        figure.savefig(picture, format="png", dpi=DPI)
     with outputs.create(path) as file:
         file.write(picture.getvalue())
 

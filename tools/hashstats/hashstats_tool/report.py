@@ -23,7 +23,8 @@ def options(parser):
 
 def add_png(parser):
     parser.add_argument("--png", metavar="FILE",
-                        help="draw the heat maps as a picture too")
+                        help="draw the heat maps as a picture too (SVG if it ends "
+                             "in .svg)")
 
 
 def run(options):

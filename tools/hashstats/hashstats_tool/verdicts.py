@@ -19,7 +19,9 @@ ok		none of these
 
 Waiters stand in a queue for milliseconds: what is there when the file is read
 says little, and those for one same page are in one queue by intention. So
-queues are judged by what their wake-ups met.
+queues are judged by what their wake-ups met. The same holds for futexes and file
+locks, which do not count: many wait for one, so they are judged by what so many
+objects would give by chance, and are never skewed.
 """
 
 from . import spread
@@ -40,6 +42,9 @@ QUEUES = ("folio_wait", "bit_wait")
 ONE_A_BUCKET = ("page",)
 # Who waits, or is being looked up, at this moment.
 MOMENTARY = (*QUEUES, "futex", "dentry_lookup", "blocked_locks")
+
+# Of these many may have one key, and so one chain, at any size.
+SAME_KEYS = ("futex", "blocked_locks")
 
 OFF, CHAINS, WAITS, DIRECT = "off", "chains", "queues", "direct"
 
@@ -154,6 +159,8 @@ def of_chains(judged):
     nodes, ideal = judged.nodes, judged.ideal
     if nodes is not None:
         said = f"{nodes:.3f} nodes a look-up, {ideal:.3f} by chance"
+        if table.name in SAME_KEYS:
+            nodes = ideal
         if skewed(table.objects, nodes, ideal):
             return "skewed", f"keys collide: {said}"
         if nodes > CROWDED_NODES:
