@@ -49,15 +49,17 @@ def save(figure, path):
     """As PNG, or as SVG if its name ends so."""
     import matplotlib
     from . import outputs
-    picture = io.BytesIO()
+    stream = io.BytesIO()
     if path.endswith(".svg"):
         # Text as text, and the same file for the same figures.
         matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "hashstats"}
-        figure.savefig(picture, format="svg", metadata={"Date": None})
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+        picture = stream.getvalue().replace(b" \n", b"\n")
     else:
-        figure.savefig(picture, format="png", dpi=DPI)
+        figure.savefig(stream, format="png", dpi=DPI)
+        picture = stream.getvalue()
     with outputs.create(path) as file:
-        file.write(picture.getvalue())
+        file.write(picture)
 
 
 def histograms(shown, path, log=False):
@@ -103,7 +105,9 @@ def histogram(axis, title, copies, log):
         axis.set_yscale("symlog", linthresh=1)
         axis.set_ylim(bottom=0)
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(loc="upper right", fontsize="small", edgecolor="none")
+    # Below, where no bar is behind it.
+    axis.legend(loc="upper left", bbox_to_anchor=(0, -0.2), fontsize="small",
+                edgecolor="none")
 
 
 def rows_of(judged):
