@@ -59,6 +59,9 @@ def shown(text, *words, **env):
     (table("ucounts", 4095, 0, 0, 1), "ok"),
     (queues("folio_wait", 256, 1000, 900), "ok"),
     (queues("folio_wait", 256, 1000, 1100), "crowded"),
+    # A few wake-ups are no reason for an alarm.
+    (queues("folio_wait", 256, 99, 990), "ok"),
+    (bare("page", 1024, lookups=99, hits=0, stale=99), "ok"),
     # Waiters for one page are in one queue by intention.
     (table("bit_wait", 255, *[0] * 15, 1), "ok"),
     (bare("bit_wait", 256), "idle"),
@@ -453,6 +456,7 @@ def test_advise_for_queues_by_their_counters():
     entry = advised(file(queues("folio_wait", 256, 1000, 4000)))["tables"]["folio_wait"]
     assert (entry["buckets_new"], entry["nodes_predicted"]) == (2048, 1.5)
     assert advised(file(queues("folio_wait", 4096, 1000, 1)))["line"] == ""
+    assert advised(file(queues("folio_wait", 256, 99, 990)))["line"] == ""
 
 
 @pytest.mark.parametrize("paragraph,buckets,rough", [
@@ -546,6 +550,18 @@ def test_grub_without_a_change(tmp_path):
     assert "Nothing to apply." in text and not path.exists()
 
 
+def test_grub_is_left_alone_if_the_line_stands_there_already(tmp_path):
+    path = tmp_path / "hashstats.cfg"
+    text = said("advise", "-f", "-", "--apply-grub", "--yes", "--grub-file", path,
+                text=file(table("dentry", *CHANCE, sized_by="command line")))
+    assert "Nothing to apply." in text and not path.exists()
+
+
+def test_grub_and_json_are_two_things():
+    done = hashstats("advise", "-f", "-", "--apply-grub", "--json", text=CROWDED)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
 def test_grub_folder_that_is_not_there(tmp_path):
     done = hashstats("advise", "-f", "-", "--apply-grub", "--yes", "--grub-file",
                      tmp_path / "none" / "a.cfg", text=CROWDED)
@@ -619,6 +635,13 @@ def test_record_keeps_copies(tmp_path):
     saved = path.read_text()
     assert saved.count(AFTER.read_text()) == 4
     assert said("report", "-f", path).startswith("4 readings in 0 s")
+
+
+def test_record_does_not_write_what_it_reads(tmp_path):
+    path = tmp_path / "saved"
+    path.write_text(CROWDED)
+    done = hashstats("record", "-o", path, "-f", path)
+    assert done.returncode == 2 and path.read_text() == CROWDED
 
 
 def test_record_ends_early_and_reports(tmp_path):

@@ -40,6 +40,8 @@ def run(options):
     memory = (numbers.bytes_of(options.memory, "--memory") if options.memory
               else sources.memory(options.file))
     budget = budget_of(options.budget, memory)
+    if options.json and options.apply_grub:
+        raise Complaint("--json and --apply-grub; accepted: one of them")
     if options.yes and not options.apply_grub:
         raise Complaint("--yes without --apply-grub; accepted: both")
     seen = peaks.of(recording.load(options.file))
@@ -53,7 +55,7 @@ def run(options):
     else:
         print("\n".join(report(plans, pairs, seen, Terminal())))
     if options.apply_grub:
-        apply(options, sizing.line_of(plans))
+        apply(options, plans)
     return chosen
 
 
@@ -79,11 +81,16 @@ def budget_of(text, memory):
     return int(float(text[:-1]) * memory / 100)
 
 
-def apply(options, line):
-    if not line:
+def apply(options, plans):
+    if not changed(plans):
         print("Nothing to apply.")
         return
-    print("\n" + "\n".join(grub.apply(line, options.grub_file, options.yes)))
+    print("\n" + "\n".join(grub.apply(sizing.line_of(plans), options.grub_file,
+                                      options.yes)))
+
+
+def changed(plans):
+    return any(plan.action != sizing.KEEP for plan in plans)
 
 
 def advice(plan, one):
@@ -98,8 +105,8 @@ def advice(plan, one):
         return plan.action + (", as far as memory allows" if plan.capped else "")
     if one.verdict == "idle":
         return "keep: idle, nothing to go by"
-    if one.kind == verdicts.WAITS and one.foreign is None:
-        return "keep: wake-ups are not counted"
+    if one.kind == verdicts.WAITS and not one.enough:
+        return "keep: too few wake-ups are counted"
     if one.momentary and one.kind == verdicts.CHAINS and not one.bad:
         return "keep: what is in it stays for moments"
     return "keep"
@@ -113,13 +120,10 @@ def report(plans, pairs, seen, terminal):
                      for name in ("bytes_now", "bytes"))
     result += ["", f"All tables: {numbers.size(before)} now, {numbers.size(after)} "
                f"then. {basis(seen)}"]
-    line = sizing.line_of(plans)
-    changed = any(plan.action != sizing.KEEP for plan in plans)
-    result += ["", "Add to the kernel command line:" if changed
-               else "Nothing to change."]
-    if changed:
-        result.append(terminal.colour(line, "bold"))
-    return result
+    if not changed(plans):
+        return [*result, "", "Nothing to change."]
+    return [*result, "", "Add to the kernel command line:",
+            terminal.colour(sizing.line_of(plans), "bold")]
 
 
 def basis(seen):

@@ -2,6 +2,7 @@
 """A file for GRUB that puts hash_entries= on the command line of all boots."""
 
 from . import outputs
+from .sources import quoted_path
 
 DROP_IN = "/etc/default/grub.d/hashstats.cfg"
 
@@ -14,7 +15,7 @@ GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {line}"
 def apply(line, path, sure):
     """Show the file, and write it if the user is sure."""
     text = TEXT.format(line=line)
-    yield f"{path}:"
+    yield f"{quoted_path(path)}:"
     yield from ("    " + row for row in text.splitlines())
     if not sure:
         yield "Not written; --yes writes it."

@@ -7,7 +7,6 @@ more memory than an hour.
 
 from . import verdicts
 
-ENOUGH = 100                    # wake-ups whose mean says something
 CELLS = 512                     # of a heat map in time; more than are drawn
 
 
@@ -70,10 +69,9 @@ def weight(judged):
     """What makes one moment of a table worse than another."""
     table = judged.table
     if judged.kind == verdicts.WAITS:
-        wakes = table.number("wakes") or 0
-        return wakes >= ENOUGH, judged.foreign or 0, wakes, table.objects or 0
+        return judged.enough, judged.foreign or 0, judged.counted, table.objects or 0
     if judged.kind == verdicts.DIRECT:
-        return judged.stale_rate or 0, table.objects or 0
+        return judged.enough, judged.stale_rate or 0, table.objects or 0
     return table.objects or 0, judged.nodes or 0
 
 

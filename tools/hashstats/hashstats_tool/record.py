@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """hashstats record: sample for a while, then report."""
 
+import os
 import sys
 import time
 
@@ -30,6 +31,9 @@ def run(options):
     if options.png:
         from . import pictures
         pictures.needed()
+    if options.output and same_file(options.output, options.file):
+        raise Complaint(f"-o {sources.quoted_path(options.output)} is what is read; "
+                        "accepted: another file")
     output = outputs.create(options.output) if options.output else None
     seen = peaks.Peaks()
     try:
@@ -44,6 +48,11 @@ def run(options):
         if output:
             output.close()
     return report.tell(seen, options)
+
+
+def same_file(one, other):
+    return (os.path.exists(one) and os.path.exists(other)
+            and os.path.samefile(one, other))
 
 
 def samples(path, pause, duration, output):

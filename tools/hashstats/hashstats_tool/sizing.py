@@ -20,7 +20,7 @@ vary more, and entries without a key are met in any number of queues.
 
 import math
 
-from . import spread, verdicts
+from . import numbers, spread, verdicts
 from .errors import Complaint
 
 PAGE = 4096                     # a smaller table saves nothing
@@ -101,7 +101,7 @@ def can_be_sized(one):
         return False
     if one.kind == verdicts.CHAINS:
         return bool(one.table.objects)
-    return one.nodes is not None
+    return one.nodes is not None and one.enough
 
 
 def needed(one, target):
@@ -180,8 +180,7 @@ def asked_for(plan):
 
 
 def word_of(plan):
-    from .numbers import short
     if (plan.action == KEEP and plan.name in verdicts.ONE_A_BUCKET
             and plan.members[0].table.sized_by != "command line"):
         return "auto"
-    return short(plan.buckets)
+    return numbers.short(plan.buckets)

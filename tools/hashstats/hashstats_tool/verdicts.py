@@ -12,7 +12,7 @@ crowded		a look-up examines more than 2.5 nodes, that is about three
 		objects a bucket; in a table of wait queues, a wake-up looks at
 		more than one entry that waits for something else; in a table
 		of one object a bucket, more than a quarter of the look-ups
-		meet another object
+		meet another object; both if there were a hundred at least
 oversized	more than 64 KiB for less than one object in 32 buckets, unless
 		its objects are there for moments only
 ok		none of these
@@ -35,6 +35,7 @@ CROWDED_STALE = 0.25
 SKEWED_BEYOND = 0.5             # nodes above those of chance
 SKEWED_TIMES = 1.5              # of what chance has above one node
 SKEWED_PAIRS = 100              # fewer are noise, or too few to care
+ENOUGH = 100                    # wake-ups or look-ups whose mean says something
 OVERSIZED_BYTES = 64 << 10
 OVERSIZED_LOAD = 1 / 32
 
@@ -92,6 +93,11 @@ class Judged:
         return self.verdict in BAD
 
     @property
+    def enough(self):
+        """Whether what was counted tells of more than a few moments."""
+        return self.counted >= ENOUGH
+
+    @property
     def counted(self):
         """Look-ups or wake-ups that were counted."""
         return sum(self.table.number(label) or 0
@@ -140,8 +146,8 @@ def verdict(judged):
 
 def of_queues(judged):
     foreign = judged.foreign
-    if foreign is None or not judged.table.number("wakes"):
-        return "ok", "has waiters; count wake-ups to judge it"
+    if foreign is None or not judged.enough:
+        return "ok", f"fewer than {ENOUGH} wake-ups are counted"
     if foreign > CROWDED_FOREIGN:
         return "crowded", f"a wake-up looks at {foreign:.3f} entries of others"
     return "ok", f"a wake-up looks at {foreign:.3f} entries of others"
@@ -149,7 +155,7 @@ def of_queues(judged):
 
 def of_direct(judged):
     stale = judged.stale_rate
-    if stale is not None and stale > CROWDED_STALE:
+    if stale is not None and judged.enough and stale > CROWDED_STALE:
         return "crowded", f"{stale:.0%} of the look-ups meet another object"
     return of_size(judged) or ("ok", "look-ups seldom meet another object")
 
