@@ -11,24 +11,13 @@ import sys
 
 import pytest
 
-from toykernel import ROOT
+from toyhashstats import TOOL, histogram
 
-TOOL = ROOT / "tools/hashstats/hashstats"
 LONGEST_COMPLAINT = 400
-
-HEAD = "size    buckets    objects sum-pct"
-
 
 def rows(*buckets):
     """The histogram of so many buckets with 0, 1, ... objects."""
-    lines, objects, reached = [HEAD], sum(n * b for n, b in enumerate(buckets)), 0
-    for size in range(17):
-        count = buckets[size] if size < len(buckets) else 0
-        reached += size * count
-        percent = reached * 100 // objects if objects else 0
-        name = ">15" if size == 16 else size
-        lines.append(f"{name:>4} {count:10} {size * count:10} {percent:7}")
-    return lines
+    return [*histogram(buckets)]
 
 
 GOOD = "\n".join([
@@ -223,7 +212,7 @@ MALFORMED = {
     # Rows.
     "no head of the columns": drop("size "),
     "head of other columns": put("size ", "size buckets objects"),
-    "head of the columns twice": add("size ", HEAD),
+    "head of the columns twice": add("size ", rows()[0]),
     "row 0 is missing": drop("   0"),
     "a row is missing": drop("   7"),
     "row >15 is missing": drop(" >15"),

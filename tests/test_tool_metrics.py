@@ -45,24 +45,9 @@ def named(found, name, **labels):
             and labels.items() <= sample.labels.items()]
 
 
-# Page has one object a bucket and a cache answers for buffer: these two together
-# with the good file have every label that the format knows.
-EVERYTHING = corpus.GOOD.replace("name: page\nbuckets: 0\nbytes: 0\n",
-                                 "name: page\nbuckets: 8\nbytes: 64\n") \
-    + """lookups: 50
-hits: 30
-hit-rate: 0.600
-nodes-per-counted-hit: 1.000
-nodes-per-counted-miss: 0.250
-stale: 5
-cache-hits: 150
-cache-hit-rate: 0.750
-"""
-
-
 @pytest.fixture(scope="module")
 def metrics():
-    return samples(EVERYTHING)
+    return samples(corpus.EVERY_LABEL)
 
 
 # --- the output ---------------------------------------------------------------
@@ -79,7 +64,7 @@ def test_both_forms_have_the_same_samples(metrics):
     def key(sample):
         return sample.name, sorted(sample.labels.items()), sample.value
     assert sorted(map(key, metrics)) == \
-        sorted(map(key, samples(EVERYTHING, "--classic")))
+        sorted(map(key, samples(corpus.EVERY_LABEL, "--classic")))
 
 
 def test_values_are_those_of_the_file(metrics):
