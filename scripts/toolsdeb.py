@@ -10,6 +10,7 @@ from common import ROOT, run
 from install_tools import DOC, OWN, ZSH_PACKAGE, files, install_files, make_folder
 
 PACKAGE = "boothash-tools"
+ANY_PYTHON, DEBIAN_PYTHON = "#!/usr/bin/env python3\n", "#!/usr/bin/python3\n"
 CONTROL = """\
 Package: {package}
 Version: {version}
@@ -65,6 +66,9 @@ def finish(tree):
     packed = manual.with_name(manual.name + ".gz")
     packed.write_bytes(gzip.compress(manual.read_bytes(), mtime=0))
     manual.unlink()
+    # Not the Python that comes first in somebody's PATH: it may lack matplotlib.
+    program = tree / "usr" / OWN / "hashstats"
+    program.write_text(program.read_text().replace(ANY_PYTHON, DEBIAN_PYTHON, 1))
     (tree / "usr" / DOC / "copyright").write_text((ROOT / "COPYING").read_text())
 
 

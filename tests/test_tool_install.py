@@ -178,6 +178,9 @@ def test_package_has_what_debian_wants(unpacked):
     assert manual == (TOOL / "hashstats.1").read_bytes()
     assert "GPL-2.0" in (usr / "doc/boothash-tools/copyright").read_text()
     assert (usr / "zsh/vendor-completions/_hashstats").is_file()
+    program = usr / "hashstats/hashstats"
+    assert program.read_text().startswith("#!/usr/bin/python3\n# SPDX")
+    assert os.access(program, os.X_OK)
 
 
 def test_package_belongs_to_root(package):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What tools/hashstats/hashstats is made of, one job a module.
 
-tables, reading, writing	a copy of /proc/hashstats, from text and to text
+tables, reading			a copy of /proc/hashstats, from text
 sources, recording		where the text comes from; many copies in a file
 spread, verdicts		what chance would do; a table in a word
 peaks, sizing, grub		its worst moment, a size for it, for the next boot

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """A copy of /proc/hashstats in memory.
 
-Values are kept as the text that they were, because that is what makes writing
-them the inverse of reading them; they become numbers when they are asked for.
+Values are kept as the text that they were, so that nothing of them is lost; they
+become numbers when they are asked for.
 """
 
 LONG = 16                       # the row of chains longer than 15
 SIZES = (*(str(size) for size in range(LONG)), ">15")
-HEAD = "size    buckets    objects sum-pct"
 
 
 class Row:
