@@ -96,6 +96,3 @@ class Copy:
     @property
     def counting(self):
         return self.header.get("counting") == "on"
-
-    def by_title(self):
-        return {table.title: table for table in self.tables}

@@ -91,7 +91,8 @@ class View:
     def lines(self):
         before = {one.title: one for one in self.last or ()}
         rows = [self.cells(one, before.get(one.title)) for one in self.judged]
-        title = f"{sources.quoted_path(self.options.file)}  {time.strftime('%Y-%m-%d %H:%M:%S')}"
+        now = time.strftime("%Y-%m-%d %H:%M:%S")
+        title = f"{sources.quoted_path(self.options.file)}  {now}"
         if self.terminal.is_one:
             title += f"  every {self.options.interval} s, q leaves"
         return [shortened(title, self.terminal.width),
