@@ -27,6 +27,8 @@ JUSTIFIED = {
         ["CAMELCASE"],
     "sched/wait: call the wake functions of bit waiters that match":
         ["MACRO_ARG_REUSE"],
+    "tools/hashstats: show, compare and size hash tables":
+        ["EXECUTE_PERMISSIONS"],
 }
 
 
