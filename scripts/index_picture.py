@@ -11,7 +11,7 @@ import sys
 import matplotlib
 
 matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  pylint: disable=wrong-import-position
+from matplotlib import pyplot, ticker  # noqa: E402  pylint: disable=wrong-import-position
 
 # Curve -> what it is called, colour, line.
 SHOWN = {
@@ -47,8 +47,9 @@ def draw(rows, path):
     for panel in panels.flat:
         panel.set_xscale("log", base=2)
         panel.set_yscale("log")
+        panel.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        panel.yaxis.set_minor_locator(ticker.NullLocator())
         panel.yaxis.set_major_formatter("{x:g}")
-        panel.yaxis.set_minor_formatter("")
         panel.grid(lw=0.3)
     for panel in panels[-1]:
         panel.set_xlabel("pages")
