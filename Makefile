@@ -38,9 +38,9 @@ help:
 	echo "  make uninstall-tools"
 	echo "                     remove them"
 	echo "  make bench         every benchmark; make bench-NAME one of them (bench-buffer,"
-	echo "                     bench-crowd, bench-hashstats, bench-herd, bench-index,"
-	echo "                     bench-inode, bench-mbcache, bench-readers, bench-spread,"
-	echo "                     bench-wake, bench-xattr)"
+	echo "                     bench-crowd, bench-halfmd4, bench-hashstats, bench-herd,"
+	echo "                     bench-index, bench-inode, bench-mbcache, bench-readers,"
+	echo "                     bench-spread, bench-wake, bench-xattr)"
 	echo
 	echo "  make setup         install packages and the Python environment (others do it too)"
 	echo "  make clean         remove what was built; keep downloads, compiler cache, Python"
@@ -103,8 +103,9 @@ test: python
 test-long: python
 	$(SCRIPT)/runtests.py test-long
 
-bench: bench-spread bench-mbcache bench-hashstats bench-wake bench-inode \
-	bench-xattr bench-crowd bench-herd bench-index bench-buffer bench-readers
+bench: bench-spread bench-halfmd4 bench-mbcache bench-hashstats bench-wake \
+	bench-inode bench-xattr bench-crowd bench-herd bench-index \
+	bench-buffer bench-readers
 
 bench-%: python
 	$(SCRIPT)/bench.py $*

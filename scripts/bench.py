@@ -5,6 +5,7 @@ import sys
 
 import bench_buffer
 import bench_crowd
+import bench_halfmd4
 import bench_hashstats
 import bench_herd
 import bench_index
@@ -42,6 +43,7 @@ def verb(name, measure):
 if __name__ == "__main__":
     dispatch({"buffer": verb("buffer", bench_buffer.measure),
               "crowd": verb("crowd", bench_crowd.measure),
+              "halfmd4": verb("halfmd4", bench_halfmd4.measure),
               "hashstats": verb("hashstats", bench_hashstats.measure),
               "herd": verb("herd", bench_herd.measure),
               "index": verb("index", bench_index.measure),

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Nanoseconds to hash the name of a directory entry: base against ours.
+
+fs/ext4/hash.c of both is built with the flags of a kernel and runs natively in
+user space (tools/testing/boothash/dirhash/dirhash_bench.c), in turns, in one
+program; no kernel runs.  Once more as kernels are built that fear indirect
+calls: the base makes one for each 32 bytes.
+
+The figures are times, ours divided by the base's: below 1 is faster, 0.714 is
+1.4 times as fast.  ratio_N is half-MD4 with char signed, as file systems made
+on x86 have it, for names of N bytes, one after the other; with the prefix
+
+  chain_      until the hash is there, with nothing else to do meanwhile
+  unsigned_   with char unsigned, as file systems made on other machines
+  tea_        TEA in place of half-MD4
+  retpoline_  as above, with retpolines
+
+and with `mixed` for N names of 1 to 32 bytes that follow each other at random.
+aa_ratio_worst is the base divided by itself, where that is furthest from 1.
+"""
+
+import re
+
+import benchresult
+import dirhash
+import gitcmd
+import series
+import source
+from benchresult import table
+from common import BUILD, die, run, step
+
+PROGRAM = "dirhash_bench"
+HASHES = ("half_md4", "half_md4_unsigned", "tea")
+HOWS = ("stream", "chain")
+COMPILERS = ("plain", "retpoline")
+MIXED = 0
+# Those with a figure; there are more in the table.
+LENGTHS = (1, 2, 3, 4, 8, 12, 16, 24, 32, 64, 128, 255, MIXED)
+# Prefix of a figure -> what it is of.
+SERIES = {"": ("plain", "half_md4", "stream"),
+          "chain_": ("plain", "half_md4", "chain"),
+          "unsigned_": ("plain", "half_md4_unsigned", "stream"),
+          "tea_": ("plain", "tea", "stream"),
+          "retpoline_": ("retpoline", "half_md4", "stream")}
+QUICK, FULL = 20, 200       # rounds
+
+LINE = re.compile(r"hash (\w+) how (\w+) length (\d+) base (\S+) again (\S+) "
+                  r"ours (\S+)")
+
+
+def measure(result, quick):
+    """The whole benchmark."""
+    base = gitcmd.ref("base", source.base_repo())
+    ours = series.compose()
+    texts = [dirhash.text(commit) for commit in (base, ours)]
+    for name, commit in (("base", base), ("patched", ours)):
+        result.data["kernels"][name] = {"version": source.version(),
+                                        "commit": commit}
+    for compiler in COMPILERS:
+        program = dirhash.build(PROGRAM, *texts, compiler)
+        result.data["kernels"][f"{PROGRAM}-{compiler}"] = {
+            "sha256": benchresult.digest(program)}
+        for one in time_names(result, program, compiler,
+                              QUICK if quick else FULL):
+            result.run("names", compiler=compiler, **one)
+    figures(result)
+    show(result)
+
+
+def time_names(result, program, compiler, rounds):
+    command = [program, "-r", str(rounds)]
+    result.command(compiler, command)
+    log = BUILD / "log" / f"halfmd4-{compiler}.log"
+    with step(f"hash names, {compiler}") as current:
+        current.note = lambda: f"{done(log)} lines"
+        run(command, log=log, what=PROGRAM)
+    return parse(log.read_text())
+
+
+def done(log):
+    return len(LINE.findall(log.read_text())) if log.is_file() else 0
+
+
+def parse(text):
+    """The program's lines."""
+    rows = []
+    for line in text.splitlines():
+        match = LINE.fullmatch(line)
+        if match:
+            base, again, ours = map(float, match.groups()[3:])
+            rows.append({"hash": match[1], "how": match[2],
+                         "length": int(match[3]), "base_ns": base,
+                         "again_ns": again, "ours_ns": ours})
+        elif not line.startswith("+ "):
+            die(f"{PROGRAM} printed {line!r}")
+    check(rows)
+    return rows
+
+
+def check(rows):
+    """Each length with each hash, once, and all that have a figure."""
+    found = [(one["hash"], one["how"], one["length"]) for one in rows]
+    lengths = {one["length"] for one in rows}
+    wanted = {(name, how, length) for name in HASHES for how in HOWS
+              for length in lengths}
+    if set(found) != wanted or len(found) != len(wanted) \
+            or not lengths >= set(LENGTHS):
+        die(f"{PROGRAM} printed {len(found)} lines of {len(lengths)} lengths; "
+            f"wanted are {len(HASHES) * len(HOWS)} for each of "
+            f"{len(LENGTHS)} or more")
+
+
+def chosen(result, compiler, name, how):
+    """Length -> run."""
+    return {one["length"]: one for one in result.runs("names")
+            if (one["compiler"], one["hash"], one["how"])
+            == (compiler, name, how)}
+
+
+def ratio(one):
+    """Each base is as good as the other."""
+    return one["ours_ns"] / min(one["base_ns"], one["again_ns"])
+
+
+def figures(result):
+    for prefix, what in SERIES.items():
+        rows = chosen(result, *what)
+        for length in LENGTHS:
+            result.figure(f"{prefix}ratio_{length or 'mixed'}",
+                          ratio(rows[length]))
+    again = [one["again_ns"] / one["base_ns"] for one in result.runs("names")]
+    result.figure("aa_ratio_worst",
+                  max(again, key=lambda value: max(value, 1 / value)))
+
+
+def show(result):
+    for prefix, (compiler, name, how) in SERIES.items():
+        print(f"\n  {name}, {how}, {compiler}: ns a name; "
+              f"{prefix}ratio is ours to the faster of the base's two")
+        table([row(one) for one
+               in chosen(result, compiler, name, how).values()],
+              ("bytes", "base", "base again", "ours", "ratio"))
+
+
+def row(one):
+    return (one["length"] or "1-32 mixed", f"{one['base_ns']:.1f}",
+            f"{one['again_ns']:.1f}", f"{one['ours_ns']:.1f}",
+            f"{ratio(one):.3f}")
