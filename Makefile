@@ -39,8 +39,8 @@ help:
 	echo "                     remove them"
 	echo "  make bench         every benchmark; make bench-NAME one of them (bench-buffer,"
 	echo "                     bench-crowd, bench-halfmd4, bench-hashstats, bench-herd,"
-	echo "                     bench-index, bench-inode, bench-mbcache, bench-readers,"
-	echo "                     bench-spread, bench-wake, bench-xattr)"
+	echo "                     bench-htree, bench-index, bench-inode, bench-mbcache,"
+	echo "                     bench-readers, bench-spread, bench-wake, bench-xattr)"
 	echo
 	echo "  make setup         install packages and the Python environment (others do it too)"
 	echo "  make clean         remove what was built; keep downloads, compiler cache, Python"
@@ -104,7 +104,7 @@ test-long: python
 	$(SCRIPT)/runtests.py test-long
 
 bench: bench-spread bench-halfmd4 bench-mbcache bench-hashstats bench-wake \
-	bench-inode bench-xattr bench-crowd bench-herd bench-index \
+	bench-inode bench-xattr bench-crowd bench-herd bench-htree bench-index \
 	bench-buffer bench-readers
 
 bench-%: python

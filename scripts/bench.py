@@ -8,6 +8,7 @@ import bench_crowd
 import bench_halfmd4
 import bench_hashstats
 import bench_herd
+import bench_htree
 import bench_index
 import bench_inode
 import bench_mbcache
@@ -46,6 +47,7 @@ if __name__ == "__main__":
               "halfmd4": verb("halfmd4", bench_halfmd4.measure),
               "hashstats": verb("hashstats", bench_hashstats.measure),
               "herd": verb("herd", bench_herd.measure),
+              "htree": verb("htree", bench_htree.measure),
               "index": verb("index", bench_index.measure),
               "inode": verb("inode", bench_inode.measure),
               "mbcache": verb("mbcache", bench_mbcache.measure),
