@@ -16,7 +16,8 @@ on x86 have it, for names of N bytes, one after the other; with the prefix
   retpoline_  as above, with retpolines
 
 and with `mixed` for N names of 1 to 32 bytes that follow each other at random.
-aa_ratio_worst is the base divided by itself, where that is furthest from 1.
+ratio_worst_to_16 is the worst of all hashes, ways and compilers up to 16 bytes,
+and aa_ratio_worst the base divided by itself, where that is furthest from 1.
 """
 
 import re
@@ -128,6 +129,9 @@ def figures(result):
         for length in LENGTHS:
             result.figure(f"{prefix}ratio_{length or 'mixed'}",
                           ratio(rows[length]))
+    result.figure("ratio_worst_to_16",
+                  max(ratio(one) for one in result.runs("names")
+                      if MIXED < one["length"] <= 16))
     again = [one["again_ns"] / one["base_ns"] for one in result.runs("names")]
     result.figure("aa_ratio_worst",
                   max(again, key=lambda value: max(value, 1 / value)))

@@ -75,6 +75,7 @@ def test_figures(result):
     assert found["ratio_32"] == 0.5
     assert found["retpoline_ratio_32"] == 0.4
     assert found["aa_ratio_worst"] == 1.1
+    assert found["ratio_worst_to_16"] == 0.5
 
 
 def test_table(result, capsys):
