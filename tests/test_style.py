@@ -25,6 +25,7 @@ JUSTIFIED = {
     "XArray: read the shift of the first node only": ["AVOID_BUG"],
     "fs/buffer: find buffers of block devices by device and block":
         ["CAMELCASE"],
+    "ext4: let half-MD4's majority wait for less": ["MACRO_ARG_REUSE"],
     "sched/wait: call the wake functions of bit waiters that match":
         ["MACRO_ARG_REUSE"],
     "tools/hashstats: show, compare and size hash tables":
