@@ -7,10 +7,11 @@ SCRIPT = $(PYTHON) scripts
 export PYTHONDONTWRITEBYTECODE = 1
 
 # What a user may set, handed to the scripts as environment.
-export KERNEL BASE MEM CPUS APPEND QUICK FORCE CONFIG DEBUG PREFIX DESTDIR TESTS V
+export KERNEL BASE MEM CPUS APPEND QUICK FORCE CONFIG DEBUG PREFIX DESTDIR \
+	RESULTS KEEP TESTS V
 
 .PHONY: help python setup tree refresh series check-series kernel boot shell \
-	test test-long bench deb install-tools uninstall-tools clean distclean
+	test test-long bench report deb install-tools uninstall-tools clean distclean
 .NOTPARALLEL:
 .SUFFIXES:
 # A script's one line is enough; make's own echo of the command is not wanted.
@@ -37,10 +38,12 @@ help:
 	echo "                     and shell completion"
 	echo "  make uninstall-tools"
 	echo "                     remove them"
-	echo "  make bench         every benchmark; make bench-NAME one of them (bench-buffer,"
-	echo "                     bench-crowd, bench-halfmd4, bench-hashstats, bench-herd,"
-	echo "                     bench-htree, bench-index, bench-inode, bench-mbcache,"
-	echo "                     bench-readers, bench-spread, bench-wake, bench-xattr)"
+	echo "  make bench         every benchmark, one after the other; make bench-NAME one of"
+	echo "                     them (buffer, crowd, halfmd4, hashstats, herd, htree, index,"
+	echo "                     inode, mbcache, readers, spread, wake, xattr)"
+	echo "  make bench-compare the last two runs of each benchmark, held against each other"
+	echo "  make report        what was measured last, beside the tables of the documents"
+	echo "                     that the series comes from, with pictures, in build/report"
 	echo
 	echo "  make setup         install packages and the Python environment (others do it too)"
 	echo "  make clean         remove what was built; keep downloads, compiler cache, Python"
@@ -57,6 +60,8 @@ help:
 	echo "  DEBUG=1            deb: keep debug information"
 	echo "  PREFIX=/usr/local  install-tools, uninstall-tools: below this folder"
 	echo "  DESTDIR=           install-tools, uninstall-tools: put before PREFIX"
+	echo "  RESULTS=PATH       report: results of another machine (else of this one)"
+	echo "  KEEP=1             report: put page and results into the repository, too"
 	echo "  TESTS='...'        test: only these files, or words for pytest"
 	echo "  V=1                show the output of what runs"
 
@@ -103,12 +108,13 @@ test: python
 test-long: python
 	$(SCRIPT)/runtests.py test-long
 
-bench: bench-spread bench-halfmd4 bench-mbcache bench-hashstats bench-wake \
-	bench-inode bench-xattr bench-crowd bench-herd bench-htree bench-index \
-	bench-buffer bench-readers
+bench: bench-all
 
 bench-%: python
 	$(SCRIPT)/bench.py $*
+
+report: python
+	$(SCRIPT)/report.py report
 
 deb: python
 	$(SCRIPT)/deb.py deb

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make bench-NAME: measure something, print a table, keep the result."""
+"""make bench and make bench-NAME: measure, print tables, keep the result.
 
+make bench-compare holds the last two results of each against each other.
+"""
+
+import re
 import sys
+from typing import Callable, NamedTuple
 
 import bench_buffer
 import bench_crowd
@@ -17,41 +22,154 @@ import bench_spread
 import bench_wake
 import bench_xattr
 import guest
-from benchresult import Result
-from common import ROOT, dispatch, flag
+from benchresult import Result, kept, newest, table
+from common import ROOT, Failure, die, dispatch, flag
 from setup import ensure_packages
 
 
-def verb(name, measure):
+class Benchmark(NamedTuple):
+    """Seconds it takes after the builds, on two cores without KVM.
+
+    `noisy` are the figures that no second run repeats: those of clocks, and
+    of processors that run at once.
+    """
+    measure: Callable
+    quick: int
+    full: int
+    noisy: str = ""
+
+
+# Of what is not noisy, instructions are repeated to this, counts exactly.
+SAME_INSTRUCTIONS = 0.01
+
+# In the order of `make bench`: what takes little time first.
+BENCHMARKS = {
+    "spread": Benchmark(bench_spread.measure, 10, 300, r"ns_ratio"),
+    "halfmd4": Benchmark(bench_halfmd4.measure, 20, 200, r".*"),
+    "mbcache": Benchmark(bench_mbcache.measure, 40, 600, r".*"),
+    "hashstats": Benchmark(bench_hashstats.measure, 60, 900,
+                           r"read_ms|longest_stretch"),
+    "wake": Benchmark(bench_wake.measure, 90, 1800, r".*"),
+    "inode": Benchmark(bench_inode.measure, 120, 7200, r"ops_ratio|.*lock"),
+    "xattr": Benchmark(bench_xattr.measure, 120, 21600, r"seconds"),
+    "crowd": Benchmark(bench_crowd.measure, 120, 7200),
+    "herd": Benchmark(bench_herd.measure, 120, 6000, r".*"),
+    "htree": Benchmark(bench_htree.measure, 120, 9000),
+    "index": Benchmark(bench_index.measure, 120, 3600, r"(?!bytes)"),
+    "buffer": Benchmark(bench_buffer.measure, 120, 7200, r".*contentions"),
+    "readers": Benchmark(bench_readers.measure, 120, 3600,
+                         r"(mapped_)?readers_ratio|random_read_hash|.*lock"),
+}
+
+
+def measure(name):
     """A benchmark fills a Result and prints its tables."""
+    ensure_packages("source", "build", "boot")
+    result = Result(name, flag("QUICK"))
+    BENCHMARKS[name].measure(result, flag("QUICK"))
+    path = result.save()
+    print("\n  figures")
+    for figure, value in result.data["figures"].items():
+        print(f"    {figure}: {value:g}")
+    print(f"  written: {path.relative_to(ROOT)}")
+
+
+def verb(name):
     def go():
-        ensure_packages("source", "build", "boot")
-        result = Result(name, flag("QUICK"))
         try:
-            measure(result, flag("QUICK"))
+            measure(name)
         except guest.GuestError as error:
             print(error, file=sys.stderr)
             return 1
-        path = result.save()
-        print("\n  figures")
-        for figure, value in result.data["figures"].items():
-            print(f"    {figure}: {value:g}")
-        print(f"  written: {path.relative_to(ROOT)}")
         return 0
     return go
 
 
+def every():
+    """make bench: one that fails is named at the end and stops no other."""
+    failed = []
+    for number, name in enumerate(BENCHMARKS):
+        left = sum(map(seconds, list(BENCHMARKS)[number:]))
+        print(f"\n== bench-{name}, {number + 1} of {len(BENCHMARKS)}, about "
+              f"{duration(seconds(name))} of {duration(left)} left, and its "
+              "builds")
+        try:
+            measure(name)
+        except (guest.GuestError, Failure) as error:
+            print(f"bench-{name}: {error}", file=sys.stderr)
+            failed.append(name)
+    print(f"\n{len(BENCHMARKS) - len(failed)} benchmarks done"
+          + (f", {len(failed)} failed: {', '.join(failed)}" if failed else ""))
+    return bool(failed)
+
+
+def seconds(name):
+    """As long as the last time on this machine, or on ours."""
+    quick = flag("QUICK")
+    last = newest(name, quick=quick)
+    if last and "seconds" in last:
+        return last["seconds"]
+    return BENCHMARKS[name].quick if quick else BENCHMARKS[name].full
+
+
+def duration(value):
+    if value < 100:
+        return f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 6000 else f"{value / 3600:.1f} h"
+
+
+def compare():
+    """make bench-compare: what two runs on this machine have in common."""
+    pairs = {name: kept(name, quick=flag("QUICK"))[-2:]
+             for name in BENCHMARKS}
+    pairs = {name: pair for name, pair in pairs.items() if len(pair) == 2}
+    if not pairs:
+        die("there are no two results of one benchmark; run `make bench` "
+            "twice, and say QUICK=1 here if it was said there")
+    rows = [row for name, pair in pairs.items()
+            for row in differences(name, *pair)]
+    table(rows, ("benchmark", "figures", "equal", "insns within 1 %",
+                 "noisy", "worst noisy", "differ"))
+    bad = [row[0] for row in rows if row[-1] != "-"]
+    print(f"\n{len(rows) - len(bad)} benchmarks repeated themselves"
+          + (f", not {', '.join(bad)}" if bad else ""))
+    return bool(bad)
+
+
+def differences(name, before, after):
+    noisy = re.compile(BENCHMARKS[name].noisy or r"\b\B")
+    count = {"equal": 0, "near": 0, "noisy": 0}
+    worst, bad = 0.0, []
+    figures = before["figures"].keys() | after["figures"].keys()
+    for figure in sorted(figures):
+        values = [one["figures"].get(figure) for one in (before, after)]
+        kind = compared(figure, values, noisy)
+        if kind == "noisy":
+            worst = max(worst, apart(*values))
+        if kind in count:
+            count[kind] += 1
+        else:
+            bad.append(f"{figure} {values[0]} {values[1]}")
+    yield (name, len(figures), *count.values(), f"{worst:.1%}",
+           "; ".join(bad) or "-")
+
+
+def compared(figure, values, noisy):
+    """How a figure of two runs compares."""
+    if None in values:
+        return "missing"
+    if values[0] == values[1]:
+        return "equal"
+    if noisy.match(figure):
+        return "noisy"
+    if "insn" in figure and apart(*values) <= SAME_INSTRUCTIONS:
+        return "near"
+    return "differs"
+
+
+def apart(one, other):
+    return abs(one - other) / max(abs(one), abs(other), 1e-9)
+
+
 if __name__ == "__main__":
-    dispatch({"buffer": verb("buffer", bench_buffer.measure),
-              "crowd": verb("crowd", bench_crowd.measure),
-              "halfmd4": verb("halfmd4", bench_halfmd4.measure),
-              "hashstats": verb("hashstats", bench_hashstats.measure),
-              "herd": verb("herd", bench_herd.measure),
-              "htree": verb("htree", bench_htree.measure),
-              "index": verb("index", bench_index.measure),
-              "inode": verb("inode", bench_inode.measure),
-              "mbcache": verb("mbcache", bench_mbcache.measure),
-              "readers": verb("readers", bench_readers.measure),
-              "spread": verb("spread", bench_spread.measure),
-              "wake": verb("wake", bench_wake.measure),
-              "xattr": verb("xattr", bench_xattr.measure)})
+    dispatch({"all": every, "compare": compare} | {name: verb(name) for name in BENCHMARKS})

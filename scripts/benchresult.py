@@ -10,6 +10,7 @@ import shlex
 import time
 from pathlib import Path
 
+import build
 import limits
 import worktree
 from accelerator import QEMU
@@ -19,23 +20,35 @@ from setup import ensure_packages
 FOLDER = BUILD / "bench"
 
 
-class Result:
-    """Collects what a benchmark found; save() writes it."""
+class Kept:
+    """What a benchmark found, to be read."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def runs(self, kind):
+        return [run for run in self.data["runs"] if run["kind"] == kind]
+
+
+class Result(Kept):
+    """Collects what a benchmark finds; save() writes it."""
 
     def __init__(self, name, quick):
         self.name = name
-        self.data = {"benchmark": name, "quick": quick, "date": now(),
-                     "machine": machine(), "kernels": {}, "commands": {},
-                     "runs": [], "figures": {}}
+        self.start = time.monotonic() - sum(build.COMPILING)
+        super().__init__({"benchmark": name, "quick": quick,
+                          "date": now(),
+                          "machine": machine(), "kernels": {},
+                          "commands": {}, "runs": [], "figures": {}})
 
     def machine(self, **values):
         self.data["machine"].update(values)
 
-    def kernel(self, build):
-        self.data["kernels"][build.flavour] = {
-            "version": version(build), "commit": worktree.head(build.src),
-            "config_sha256": digest(build.config),
-            "vmlinux_sha256": digest(build.vmlinux)}
+    def kernel(self, kernel):
+        self.data["kernels"][kernel.flavour] = {
+            "version": version(kernel), "commit": worktree.head(kernel.src),
+            "config_sha256": digest(kernel.config),
+            "vmlinux_sha256": digest(kernel.vmlinux)}
 
     def command(self, name, words):
         """The QEMU command of one kind of run."""
@@ -44,25 +57,49 @@ class Result:
     def run(self, kind, **values):
         self.data["runs"].append({"kind": kind, **values})
 
-    def runs(self, kind):
-        return [run for run in self.data["runs"] if run["kind"] == kind]
-
     def figure(self, name, value):
         self.data["figures"][name] = round(value, 6)
 
     def save(self):
-        """Write NAME.json, and a dated copy that no later run overwrites."""
+        """Write NAME.json, and a copy that no later run overwrites.
+
+        The copy is in a folder of this machine, so that the results of
+        several can be put together.
+        """
         check(self.data)
+        self.data["seconds"] = round(
+            time.monotonic() - sum(build.COMPILING) - self.start, 1)
         text = json.dumps(self.data, indent=1) + "\n"
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        newest = FOLDER / f"{self.name}.json"
+        copies = FOLDER / machine_name(self.data["machine"])
+        copies.mkdir(parents=True, exist_ok=True)
         stamp = re.sub(r"[-:]", "", self.data["date"])
-        with open(FOLDER / f"{self.name}-{stamp}.json", "x") as copy:
+        with open(copies / f"{self.name}-{stamp}.json", "x") as copy:
             copy.write(text)
-        part = newest.with_suffix(".new")
+        last = FOLDER / f"{self.name}.json"
+        part = last.with_suffix(".new")
         part.write_text(text)
-        part.replace(newest)
-        return newest
+        part.replace(last)
+        return last
+
+
+def machine_name(of):
+    """A word for a machine: its processor, how many, and its memory."""
+    cpu = re.sub(r"\((R|TM)\)|@.*|\bCPU\b", " ", of["cpu"], flags=re.I)
+    words = re.sub(r"[^a-z0-9.]+", "-", cpu.lower()).strip("-.")
+    return f"{words}-{of['cores']}-{round(of['memory_bytes'] / 2**30)}g"
+
+
+def kept(name, folder=None, quick=None):
+    """The results of a benchmark in a folder of one machine, oldest first."""
+    folder = folder or FOLDER / machine_name(machine())
+    found = [json.loads(path.read_text())
+             for path in sorted(folder.glob(f"{name}-*.json"))]
+    return [one for one in found
+            if one["benchmark"] == name and quick in (None, one["quick"])]
+
+
+def newest(name, folder=None, quick=None):
+    return (kept(name, folder, quick) or [None])[-1]
 
 
 def now():
@@ -78,8 +115,8 @@ def machine():
             "qemu": run([QEMU, "--version"]).stdout.split("\n")[0]}
 
 
-def version(build):
-    path = build.obj / "include/config/kernel.release"
+def version(kernel):
+    path = kernel.obj / "include/config/kernel.release"
     return path.read_text().strip()
 
 

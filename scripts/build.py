@@ -23,6 +23,8 @@ CCACHE = BUILD / "ccache"
 PASSED_ON = ("PATH", "HOME", "USER", "TERM", "TMPDIR")
 OBJECT = re.compile(r"^  (CC|AS|LD|AR|HOSTCC|OBJCOPY)\b", re.MULTILINE)
 WARNING = re.compile(r"\bwarning: |^WARNING: ")
+# Seconds of each kernel that this process compiled: no part of a benchmark.
+COMPILING = []
 
 
 @dataclass
@@ -133,6 +135,7 @@ def compile_kernel(result, flags, targets):
         progress.note = lambda: f"{objects(result.log)} objects"
         make(result.src, result.obj, *words, log=result.log,
              what=f"the build of the {result.flavour} kernel")
+    COMPILING.append(progress.seconds())
     result.warnings = [line for line in
                        result.log.read_text(errors="replace").splitlines()
                        if WARNING.search(line)]

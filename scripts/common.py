@@ -87,9 +87,12 @@ class Step:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True)
 
+    def seconds(self):
+        return time.monotonic() - self.start
+
     def line(self):
         note = self.note() if callable(self.note) else self.note
-        seconds = time.monotonic() - self.start
+        seconds = self.seconds()
         shown = f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
         return f"  {self.title} ... {shown}" + (f", {note}" if note else "")
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import bench
 import bench_hashstats
 import benchresult
 import common
@@ -72,10 +73,14 @@ def test_blocks_become_symbols(tmp_path):
     assert second.label == 8 and not second.insns
 
 
+MACHINE = {"cpu": "Some(R) Maker(TM) CPU 7 @ 2.80GHz", "cores": 2,
+           "memory_bytes": 24 << 30}
+
+
 @pytest.fixture
 def result(tmp_path, monkeypatch):
     monkeypatch.setattr(benchresult, "FOLDER", tmp_path)
-    monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
+    monkeypatch.setattr(benchresult, "machine", lambda: MACHINE)
     one = benchresult.Result("name", quick=True)
     one.data["kernels"]["patched"] = {"version": "6.12.0"}
     one.command("read", ["qemu", "-append", "two words"])
@@ -97,7 +102,7 @@ def test_older_results_stay(result, tmp_path):
     result.save()
     result.data["date"] = "2000-01-01T00:00:00Z"
     result.save()
-    assert len(list(tmp_path.glob("name-*.json"))) == 2
+    assert len(list(tmp_path.glob("some-maker-7-2-24g/name-*.json"))) == 2
     newest = json.loads((tmp_path / "name.json").read_text())
     assert newest["date"] == "2000-01-01T00:00:00Z"
     with pytest.raises(FileExistsError):
@@ -147,3 +152,72 @@ def test_result_names_kernel(tmp_path, monkeypatch, result):
     known = result.data["kernels"]["base"]
     assert (known["version"], known["commit"]) == ("6.12.1", "1234")
     assert len(known["config_sha256"]) == 64
+
+
+def save_two(result, figures, other, monkeypatch):
+    """Two runs of the one benchmark that there is."""
+    monkeypatch.setattr(bench, "BENCHMARKS", {
+        "name": bench.Benchmark(None, 1, 1, "ns_")})
+    monkeypatch.setenv("QUICK", "1")
+    for year, values in ("2000", figures), ("2001", other):
+        result.data["figures"] = values
+        result.data["date"] = f"{year}-01-01T00:00:00Z"
+        result.save()
+
+
+SAME = {"walks": 7, "insn_ratio": 1.0, "ns_walk": 5.0}
+
+
+@pytest.mark.parametrize("other", [
+    {}, {"insn_ratio": 1.0099}, {"insn_ratio": 0.9901}, {"ns_walk": 50.0}])
+def test_runs_repeat_themselves(result, monkeypatch, capsys, other):
+    save_two(result, SAME, SAME | other, monkeypatch)
+    assert not bench.compare()
+    assert "1 benchmarks repeated themselves\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("other,said", [
+    ({"walks": 8}, "walks 7 8"),
+    ({"insn_ratio": 1.02}, "insn_ratio 1.0 1.02"),
+    ({"more": 1}, "more None 1")])
+def test_runs_differ(result, monkeypatch, capsys, other, said):
+    save_two(result, SAME, SAME | other, monkeypatch)
+    assert bench.compare()
+    output = capsys.readouterr().out
+    assert said in output and "not name" in output
+
+
+def test_one_run_has_nothing_to_compare_with(result, monkeypatch):
+    save_two(result, SAME, SAME, monkeypatch)
+    monkeypatch.setenv("QUICK", "0")
+    with pytest.raises(common.Failure, match="no two results.*make bench"):
+        bench.compare()
+
+
+def test_a_failure_stops_no_other_benchmark(monkeypatch, capsys):
+    done = []
+
+    def measure(name):
+        if name == "first":
+            common.die("went wrong")
+        done.append(name)
+    monkeypatch.setattr(bench, "measure", measure)
+    monkeypatch.setattr(bench, "seconds", lambda name: 90)
+    monkeypatch.setattr(bench, "BENCHMARKS", dict.fromkeys(
+        ("first", "second")))
+    assert bench.every()
+    assert done == ["second"]
+    said = capsys.readouterr()
+    assert "bench-first, 1 of 2, about 90 s of 3 min left" in said.out
+    assert "1 benchmarks done, 1 failed: first" in said.out
+    assert "bench-first: went wrong" in said.err
+
+
+def test_estimate_is_the_last_run(result, monkeypatch):
+    save_two(result, SAME, SAME, monkeypatch)
+    path, *_ = sorted(benchresult.FOLDER.glob("*/name-2001*.json"))
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps(data | {"seconds": 17.0}))
+    assert bench.seconds("name") == 17.0
+    monkeypatch.setenv("QUICK", "0")
+    assert bench.seconds("name") == 1
