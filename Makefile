@@ -7,7 +7,7 @@ SCRIPT = $(PYTHON) scripts
 export PYTHONDONTWRITEBYTECODE = 1
 
 # What a user may set, handed to the scripts as environment.
-export KERNEL BASE MEM CPUS APPEND QUICK FORCE CONFIG DEBUG PREFIX DESTDIR \
+export KERNEL BASE MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR \
 	RESULTS KEEP TESTS V
 
 .PHONY: help python setup tree refresh series check-series kernel boot shell \
@@ -54,7 +54,7 @@ help:
 	echo "  BASE=6.12          the folder in series/ to use"
 	echo "  MEM=1G CPUS=2      size of the guest of boot and shell"
 	echo "  APPEND='...'       more words for the guest's kernel command line"
-	echo "  QUICK=1            bench: minutes instead of hours"
+	echo "  QUICK=1 LONG=1     bench: a minute each, or hours each"
 	echo "  FORCE=1            tree, refresh: drop what stands against it"
 	echo "  CONFIG=PATH        deb: kernel configuration to start from"
 	echo "  DEBUG=1            deb: keep debug information"

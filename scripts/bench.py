@@ -6,7 +6,8 @@ make bench-compare holds the last two results of each against each other.
 
 import re
 import sys
-from typing import Callable, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 import bench_buffer
 import bench_crowd
@@ -33,9 +34,10 @@ class Benchmark(NamedTuple):
     `noisy` are the figures that no second run repeats: those of clocks, and
     of processors that run at once.
     """
-    measure: Callable
+    module: ModuleType
     quick: int
-    full: int
+    usual: int
+    long: int
     noisy: str = ""
 
 
@@ -44,29 +46,37 @@ SAME_INSTRUCTIONS = 0.01
 
 # In the order of `make bench`: what takes little time first.
 BENCHMARKS = {
-    "spread": Benchmark(bench_spread.measure, 10, 300, r"ns_ratio"),
-    "halfmd4": Benchmark(bench_halfmd4.measure, 20, 200, r".*"),
-    "mbcache": Benchmark(bench_mbcache.measure, 40, 600, r".*"),
-    "hashstats": Benchmark(bench_hashstats.measure, 60, 900,
+    "spread": Benchmark(bench_spread, 8, 120, 400, r"ns_ratio"),
+    "halfmd4": Benchmark(bench_halfmd4, 10, 60, 300, r".*"),
+    "mbcache": Benchmark(bench_mbcache, 20, 40, 600, r".*"),
+    "hashstats": Benchmark(bench_hashstats, 30, 60, 900,
                            r"read_ms|longest_stretch"),
-    "wake": Benchmark(bench_wake.measure, 90, 1800, r".*"),
-    "inode": Benchmark(bench_inode.measure, 120, 7200, r"ops_ratio|.*lock"),
-    "xattr": Benchmark(bench_xattr.measure, 120, 21600, r"seconds"),
-    "crowd": Benchmark(bench_crowd.measure, 120, 7200),
-    "herd": Benchmark(bench_herd.measure, 120, 6000, r".*"),
-    "htree": Benchmark(bench_htree.measure, 120, 9000),
-    "index": Benchmark(bench_index.measure, 120, 3600, r"(?!bytes)"),
-    "buffer": Benchmark(bench_buffer.measure, 120, 7200, r".*contentions"),
-    "readers": Benchmark(bench_readers.measure, 120, 3600,
+    "wake": Benchmark(bench_wake, 40, 90, 1800, r".*"),
+    "inode": Benchmark(bench_inode, 60, 150, 7200, r"ops_ratio|.*lock"),
+    "xattr": Benchmark(bench_xattr, 60, 300, 21600, r"seconds"),
+    "crowd": Benchmark(bench_crowd, 60, 300, 7200),
+    "herd": Benchmark(bench_herd, 60, 300, 6000, r".*"),
+    "htree": Benchmark(bench_htree, 40, 480, 9000),
+    "index": Benchmark(bench_index, 60, 240, 3600, r"(?!bytes)"),
+    "buffer": Benchmark(bench_buffer, 60, 480, 7200, r".*contentions"),
+    "readers": Benchmark(bench_readers, 40, 120, 3600,
                          r"(mapped_)?readers_ratio|random_read_hash|.*lock"),
 }
+
+
+def size():
+    """Of the loads: minutes for all benchmarks, hours, or days."""
+    if flag("QUICK") and flag("LONG"):
+        die("QUICK=1 and LONG=1 at once; accepted: one of them, or neither")
+    return "quick" if flag("QUICK") else "long" if flag("LONG") else "usual"
 
 
 def measure(name):
     """A benchmark fills a Result and prints its tables."""
     ensure_packages("source", "build", "boot")
-    result = Result(name, flag("QUICK"))
-    BENCHMARKS[name].measure(result, flag("QUICK"))
+    result = Result(name, size())
+    module = BENCHMARKS[name].module
+    module.measure(result, module.LOADS[size()])
     path = result.save()
     print("\n  figures")
     for figure, value in result.data["figures"].items():
@@ -105,11 +115,8 @@ def every():
 
 def seconds(name):
     """As long as the last time on this machine, or on ours."""
-    quick = flag("QUICK")
-    last = newest(name, quick=quick)
-    if last and "seconds" in last:
-        return last["seconds"]
-    return BENCHMARKS[name].quick if quick else BENCHMARKS[name].full
+    last = newest(name, size=size())
+    return last["seconds"] if last else getattr(BENCHMARKS[name], size())
 
 
 def duration(value):
@@ -120,12 +127,12 @@ def duration(value):
 
 def compare():
     """make bench-compare: what two runs on this machine have in common."""
-    pairs = {name: kept(name, quick=flag("QUICK"))[-2:]
+    pairs = {name: kept(name, size=size())[-2:]
              for name in BENCHMARKS}
     pairs = {name: pair for name, pair in pairs.items() if len(pair) == 2}
     if not pairs:
         die("there are no two results of one benchmark; run `make bench` "
-            "twice, and say QUICK=1 here if it was said there")
+            "twice, and say QUICK=1 or LONG=1 here if it was said there")
     rows = [row for name, pair in pairs.items()
             for row in differences(name, *pair)]
     table(rows, ("benchmark", "figures", "equal", "insns within 1 %",

@@ -78,15 +78,17 @@ class Load(NamedTuple):
     rounds: int         # of seconds
 
 
-QUICK = Load(50_000, 20_000, 8000, ("base", "ours", "again"), 5000, 1)
-FULL = Load(50_000, 100_000, 8000, ("base", "ours", "again", "ours-again"),
-            50_000, 5)
+LOADS = {
+    "quick": Load(5000, 5000, 2000, ("base", "ours", "again"), 2000, 1),
+    "usual": Load(50_000, 20_000, 8000, ("base", "ours", "again"), 5000, 1),
+    "long": Load(50_000, 100_000, 8000,
+                 ("base", "ours", "again", "ours-again"), 50_000, 5),
+}
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     insncounts.plugin()     # missing support shows before the builds
-    load = QUICK if quick else FULL
     kernels = {"ours": build.patched(),
                "base": build.build("base", [build.CONFIGS / "guest.config"],
                                    gitcmd.ref("base", source.base_repo()))}

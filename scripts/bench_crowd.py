@@ -101,14 +101,14 @@ class Load(NamedTuple):
     rounds: int         # of seconds
 
 
-QUICK = Load((SMALL, MANY, MOST), 1)
-FULL = Load((SMALL, 1000, MANY, MOST), 3)
+LOADS = {"quick": Load((SMALL, MANY), 0),
+         "usual": Load((SMALL, MANY, MOST), 1),
+         "long": Load((SMALL, 1000, MANY, MOST), 3)}
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     insncounts.plugin()     # missing support shows before the builds
-    load = QUICK if quick else FULL
     ours = build.patched()
     base = build.build("base", [build.CONFIGS / "guest.config"],
                        gitcmd.ref("base", source.base_repo()))
@@ -277,9 +277,11 @@ def figures(result):
                   furthest([one["again"][SMALL] / one["base"][SMALL]
                             for one in lookups]))
     operations(result)
-    result.figure("uid_100k_vs_100_at_128_buckets",
-                  max(growth(one, "old-size", MOST) for one in all_curves
-                      if one["table"] == "uid" and "old-size" in one))
+    for size, short in SHORT.items():
+        small = [growth(one, "old-size", size) for one in all_curves
+                 if one["table"] == "uid" and size in one.get("old-size", ())]
+        if small:
+            result.figure(f"uid_{short}_vs_100_at_128_buckets", max(small))
 
 
 def operations(result):
@@ -316,6 +318,11 @@ def show(result):
                      f"{ratio_at_100(one):.3f}"))
     table(rows, ("table", "crowd", "operation", *all_sizes(result),
                  "ours/base at 100"))
+    if result.runs("seconds"):
+        show_seconds(result)
+
+
+def show_seconds(result):
     print("\n  microseconds of one operation, base and ours, medians")
     rows = []
     for crowd in CROWDS:

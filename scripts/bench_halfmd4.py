@@ -43,13 +43,13 @@ SERIES = {"": ("plain", "half_md4", "stream"),
           "unsigned_": ("plain", "half_md4_unsigned", "stream"),
           "tea_": ("plain", "tea", "stream"),
           "retpoline_": ("retpoline", "half_md4", "stream")}
-QUICK, FULL = 20, 200       # rounds
+LOADS = {"quick": 20, "usual": 200, "long": 1000}
 
 LINE = re.compile(r"hash (\w+) how (\w+) length (\d+) base (\S+) again (\S+) "
                   r"ours (\S+)")
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     base = gitcmd.ref("base", source.base_repo())
     ours = series.compose()
@@ -62,7 +62,7 @@ def measure(result, quick):
         result.data["kernels"][f"{PROGRAM}-{compiler}"] = {
             "sha256": benchresult.digest(program)}
         for one in time_names(result, program, compiler,
-                              QUICK if quick else FULL):
+                              load):
             result.run("names", compiler=compiler, **one)
     figures(result)
     show(result)

@@ -3,6 +3,7 @@
 
 import re
 import statistics
+from typing import NamedTuple
 
 import build
 import gitcmd
@@ -62,7 +63,17 @@ cat /proc/hashstats
 """
 
 
-def measure(result, quick):
+class Load(NamedTuple):
+    runs: int           # reads of the file
+    pairs: int          # of guests that count instructions
+    rounds: int         # of look-ups
+
+
+LOADS = {"quick": Load(7, 2, 5), "usual": Load(21, 2, 10),
+         "long": Load(101, 5, 50)}
+
+
+def measure(result, load):
     """The whole benchmark."""
     insncounts.plugin()     # missing support shows before the builds
     ours = build.patched()
@@ -72,10 +83,9 @@ def measure(result, quick):
         result.kernel(kernel)
     accel = guest.accelerator(ours.vmlinux)
     result.machine(accelerator=f"{accel.name} ({accel.reason})")
-    read_file(result, ours, runs=21 if quick else 101)
+    read_file(result, ours, load.runs)
     table_bytes(result, ours)
-    count_lookups(result, base, ours, pairs=2 if quick else 5,
-                  rounds=10 if quick else 50)
+    count_lookups(result, base, ours, load.pairs, load.rounds)
 
 
 def read_file(result, kernel, runs):

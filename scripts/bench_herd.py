@@ -54,13 +54,13 @@ class Side(NamedTuple):
     append: str = ""
 
 
-QUICK = Load(rounds=2, countings=1, blocks=64, ops=8)
-FULL = Load(rounds=7, countings=2, blocks=512, ops=32)
+LOADS = {"quick": Load(rounds=1, countings=1, blocks=16, ops=2),
+         "usual": Load(rounds=2, countings=1, blocks=64, ops=8),
+         "long": Load(rounds=7, countings=2, blocks=512, ops=32)}
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
-    load = QUICK if quick else FULL
     ours = build.patched()
     base = build.build("base", [build.CONFIGS / "guest.config"],
                        gitcmd.ref("base", source.base_repo()))

@@ -60,8 +60,12 @@ class Load(NamedTuple):
     again: tuple        # patterns with the base once more
 
 
-QUICK = Load(20_000, ("number", "mail"), ("number",))
-FULL = Load(200_000, ("number", "hex", "photo", "mail"), ("number", "mail"))
+LOADS = {
+    "quick": Load(5000, ("number",), ("number",)),
+    "usual": Load(20_000, ("number", "mail"), ("number",)),
+    "long": Load(200_000, ("number", "hex", "photo", "mail"),
+                 ("number", "mail")),
+}
 
 
 class Cell(NamedTuple):
@@ -70,10 +74,9 @@ class Cell(NamedTuple):
     pattern: str
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     insncounts.plugin()     # missing support shows before the builds
-    load = QUICK if quick else FULL
     ours = build.patched()
     base = build.build("base", [build.CONFIGS / "guest.config"],
                        gitcmd.ref("base", source.base_repo()))

@@ -37,18 +37,24 @@ LIMIT = 3600
 
 # {part: (rounds, logarithms of the sizes, settings)}
 QUICK = {
+    "xarray": (2, (12, 15, 17), {"least_passes": 1, "budget_bits": 18}),
+    "pages": (2, (12, 15, 17, 20), {"least_passes": 1, "budget_bits": 16}),
+    "structures": (1, (12, 15, 17), {"least_passes": 1, "budget_bits": 15}),
+}
+USUAL = {
     "xarray": (3, (12, 15, 17, 20), {"least_passes": 2, "budget_bits": 20}),
     "pages": (3, (12, 15, 17, 20), {"least_passes": 1, "budget_bits": 18}),
     "structures": (1, (12, 15, 17, 19), {"least_passes": 1,
                                          "budget_bits": 17}),
 }
-FULL = {
+LONG = {
     "xarray": (11, (12, 15, 17, 20, 22), {"least_passes": 8,
                                           "budget_bits": 21}),
     "pages": (11, (12, 15, 17, 20), {"least_passes": 8, "budget_bits": 21}),
     "structures": (3, (12, 14, 15, 16, 17, 18, 20, 22),
                    {"least_passes": 3, "budget_bits": 19}),
 }
+LOADS = {"quick": QUICK, "usual": USUAL, "long": LONG}
 ORDERS = ("sequential", "random", "strided")
 OPS = ("lookup", "insert", "delete")
 # The kernel's own XArray among the structures.
@@ -66,12 +72,12 @@ NAMES = ("index", "op", "how", "order", "bits")
 PICTURE = FOLDER / "index.png"
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     kernels = build_all()
     for kernel in kernels.values():
         result.kernel(kernel)
-    for part, (rounds, sizes, settings) in (QUICK if quick else FULL).items():
+    for part, (rounds, sizes, settings) in load.items():
         time_part(result, kernels, part, rounds, sizes, settings)
     result.machine(huge_pages=all(one["huge_pages"]
                                   for one in result.data["runs"]))

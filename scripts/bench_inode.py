@@ -58,16 +58,18 @@ class Load(NamedTuple):
     crowd: int          # of these where chains are looked at
 
 
-QUICK = Load(draws=1, again=2, rounds=1, files=2000, crowd=2 * BUCKETS)
-FULL = Load(draws=8, again=2, rounds=5, files=8000, crowd=2 * BUCKETS)
+LOADS = {
+    "quick": Load(draws=1, again=2, rounds=1, files=1000, crowd=2 * BUCKETS),
+    "usual": Load(draws=1, again=2, rounds=1, files=2000, crowd=2 * BUCKETS),
+    "long": Load(draws=8, again=2, rounds=5, files=8000, crowd=2 * BUCKETS),
+}
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     insncounts.plugin()     # what is missing shows before the builds
     if not shutil.which("gdb"):
         die("gdb: not found; `make setup` installs what is needed")
-    load = QUICK if quick else FULL
     kernels = {"ours": build.patched(),
                "base": build.build("base", [build.CONFIGS / "guest.config"],
                                    gitcmd.ref("base", source.base_repo()))}

@@ -27,6 +27,8 @@ OPS = ("hit", "miss", "create_delete")
 CACHES = ("hot", "cold")
 SMALL, FULL = 1000, 16384       # entries; more than FULL the base never has
 LIMIT = 300
+# Rounds, and samples of an operation out of cache.
+LOADS = {"quick": (2, 10), "usual": (3, 30), "long": (11, 100)}
 
 RESULT = re.compile(
     r"^mbcache_bench: op (\w+) cache (\w+) entries (\d+) buckets (\d+) "
@@ -34,12 +36,12 @@ RESULT = re.compile(
 END = re.compile(r"^mbcache_bench: end (-?\d+)$", re.M)
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     kernels = build_all()
     for kernel in kernels.values():
         result.kernel(kernel)
-    rounds, samples = (3, 30) if quick else (11, 100)
+    rounds, samples = load
     evicted = 4 * uml.cache_mb()
     settings = [f"mbcache_bench.samples={samples}",
                 f"mbcache_bench.evict_mb={evicted}"]

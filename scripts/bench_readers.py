@@ -60,8 +60,11 @@ class Load(NamedTuple):
     memory: str
 
 
-QUICK = Load(rounds=2, again=2, reads=20_000, large=256, memory="2G")
-FULL = Load(rounds=7, again=2, reads=200_000, large=1024, memory="4G")
+LOADS = {
+    "quick": Load(rounds=1, again=2, reads=5000, large=128, memory="2G"),
+    "usual": Load(rounds=2, again=2, reads=20_000, large=256, memory="2G"),
+    "long": Load(rounds=7, again=2, reads=200_000, large=1024, memory="4G"),
+}
 
 
 class Case(NamedTuple):
@@ -81,10 +84,9 @@ RANDOM = [Case(place, "random", 1) for place in PLACES]
 SINGLE = [case for case in TABLE if case.threads == 1] + RANDOM
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     insncounts.plugin()     # what is missing shows before the builds
-    load = QUICK if quick else FULL
     ours = build.patched()
     base = build.build("base", [build.CONFIGS / "guest.config"],
                        gitcmd.ref("base", source.base_repo()))

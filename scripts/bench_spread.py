@@ -22,8 +22,10 @@ SUFFIXES = {"pair": "", "mainline": "_base", "fold": "_fold", "sum": "_sum",
             "shift-add": "_seed1_shift_add", "citi-mult": "_seed1_mult",
             "random": "_random"}
 OURS, BASE = "pair", "mainline"
-FULL = ("-a", "100", "-b", "19")
-QUICK = ("-a", "20", "-b", "14")
+# Addresses, and the logarithm of the largest table.
+LOADS = {"quick": ("-a", "20", "-b", "14"),
+         "usual": ("-a", "100", "-b", "19"),
+         "long": ("-a", "400", "-b", "19")}
 LOG = BUILD / "log" / "spread.log"
 PICTURE = benchresult.FOLDER / "spread.png"
 # Within this the tables' noise is larger than a difference.
@@ -34,10 +36,10 @@ SPREAD = re.compile(r"pattern (.+) function (\S+) median (\S+) p95 (\S+) "
 TIME = re.compile(r"function (\S+) ns (\S+)")
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     program = initramfs.tools() / "hash_spread"
-    command = [program, *(QUICK if quick else FULL)]
+    command = [program, *load]
     result.command("spread", command)
     # In place of kernels: what stands for the functions of both.
     result.data["kernels"]["hash_spread"] = {

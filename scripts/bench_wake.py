@@ -44,14 +44,18 @@ STRIDES = (24, 32, 64)
 HEADS_OPS = 200_000
 
 
-def measure(result, quick):
+# Rounds, samples of a wake-up, and rounds of distances between queue heads.
+LOADS = {"quick": (2, 100, 3), "usual": (3, 300, 9), "long": (15, 1000, 25)}
+
+
+def measure(result, load):
     """The whole benchmark."""
     kernels = build_all()
     for kernel in kernels.values():
         result.kernel(kernel)
-    wakes(result, kernels, rounds=3 if quick else 15,
-          samples=300 if quick else 1000)
-    heads(result, rounds=9 if quick else 25)
+    rounds, samples, turns = load
+    wakes(result, kernels, rounds, samples)
+    heads(result, turns)
 
 
 def build_all():

@@ -76,6 +76,7 @@ class Load(NamedTuple):
     rounds: int         # of seconds
     again: tuple        # file systems with an A/A pair beyond the cap
     parts: tuple        # file systems where the two sizes are told apart
+    beyond: dict
 
 
 class Side(NamedTuple):
@@ -84,19 +85,24 @@ class Side(NamedTuple):
     append: str = APPEND
 
 
-QUICK = Load((1, 4), (10, 1000), (100, 100_000), sets=5000, rounds=2,
-             again=("ext4",), parts=())
-FULL = Load((1, 2, 4, 8), (10, 100, 1000), (10, 100, 1000, 10_000, 100_000),
-            sets=50_000, rounds=2, again=SYSTEMS, parts=SYSTEMS)
 # More values than entries in the base's cache, fewer than in ours.
 BEYOND = {"processes": 1, "files": 120_000, "values": 40_000,
           "sets": 120_000}
+LOADS = {
+    "quick": Load((1, 4), (10, 1000), (100,), sets=1000, rounds=1,
+                  again=("ext4",), parts=(),
+                  beyond=BEYOND | dict.fromkeys(("files", "sets"), 60_000)),
+    "usual": Load((1, 4), (10, 1000), (100, 100_000), sets=5000, rounds=2,
+                  again=("ext4",), parts=(), beyond=BEYOND),
+    "long": Load((1, 2, 4, 8), (10, 100, 1000),
+                 (10, 100, 1000, 10_000, 100_000), sets=50_000, rounds=2,
+                 again=SYSTEMS, parts=SYSTEMS, beyond=BEYOND),
+}
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     insncounts.plugin()     # missing support shows before the builds
-    load = QUICK if quick else FULL
     ours = build.patched()
     base = build.build("base", [build.CONFIGS / "guest.config"],
                        gitcmd.ref("base", source.base_repo()))
@@ -158,7 +164,7 @@ def plan_beyond(load, sides):
         if system in load.parts:
             order += [Side(name, sides["ours"].kernel, f"{APPEND} {words}")
                       for name, words in PARTS.items()]
-        jobs += [Job("beyond", side, LARGE, [Cell(system, **BEYOND)], 0)
+        jobs += [Job("beyond", side, LARGE, [Cell(system, **load.beyond)], 0)
                  for side in order]
     return jobs
 
@@ -419,7 +425,7 @@ def show(result, load):
                                                values, load.sets))
                              for processes in load.processes)]
                    for files in load.files], ("F\\P", *load.processes))
-    show_beyond(result)
+    show_beyond(result, load)
 
 
 def text(result, cell):
@@ -436,11 +442,11 @@ def text(result, cell):
         f"{one['insns'] / statistics.fmean(below):.3f}"
 
 
-def show_beyond(result):
+def show_beyond(result, load):
     titles = {"base": "base", "again": "base again", "ours": "ours",
               "buckets": f"ours, {BUCKETS_ONLY}",
               "entries": f"ours, {ENTRIES_ONLY}"}
-    print(f"\n  beyond the cap: F={BEYOND['files']}, V={BEYOND['values']}, "
+    print(f"\n  beyond the cap: F={load.beyond['files']}, V={load.beyond['values']}, "
           "each file set once")
     table([(one["system"], titles[one["kernel"]],
             f"{one['insns'] / one['sets']:.0f}",

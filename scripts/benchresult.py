@@ -33,10 +33,10 @@ class Kept:
 class Result(Kept):
     """Collects what a benchmark finds; save() writes it."""
 
-    def __init__(self, name, quick):
+    def __init__(self, name, size):
         self.name = name
         self.start = time.monotonic() - sum(build.COMPILING)
-        super().__init__({"benchmark": name, "quick": quick,
+        super().__init__({"benchmark": name, "size": size,
                           "date": now(),
                           "machine": machine(), "kernels": {},
                           "commands": {}, "runs": [], "figures": {}})
@@ -89,17 +89,17 @@ def machine_name(of):
     return f"{words}-{of['cores']}-{round(of['memory_bytes'] / 2**30)}g"
 
 
-def kept(name, folder=None, quick=None):
+def kept(name, folder=None, size=None):
     """The results of a benchmark in a folder of one machine, oldest first."""
     folder = folder or FOLDER / machine_name(machine())
     found = [json.loads(path.read_text())
              for path in sorted(folder.glob(f"{name}-*.json"))]
     return [one for one in found
-            if one["benchmark"] == name and quick in (None, one["quick"])]
+            if one["benchmark"] == name and size in (None, one["size"])]
 
 
-def newest(name, folder=None, quick=None):
-    return (kept(name, folder, quick) or [None])[-1]
+def newest(name, folder=None, size=None):
+    return (kept(name, folder, size) or [None])[-1]
 
 
 def now():

@@ -81,7 +81,7 @@ MACHINE = {"cpu": "Some(R) Maker(TM) CPU 7 @ 2.80GHz", "cores": 2,
 def result(tmp_path, monkeypatch):
     monkeypatch.setattr(benchresult, "FOLDER", tmp_path)
     monkeypatch.setattr(benchresult, "machine", lambda: MACHINE)
-    one = benchresult.Result("name", quick=True)
+    one = benchresult.Result("name", size="quick")
     one.data["kernels"]["patched"] = {"version": "6.12.0"}
     one.command("read", ["qemu", "-append", "two words"])
     one.run("read", read_ms=1.5)
@@ -95,7 +95,7 @@ def test_result_file(result, tmp_path):
     assert data["figures"] == {"read_ms": 1.5}
     assert data["commands"]["read"] == "qemu -append 'two words'"
     assert data["runs"] == [{"kind": "read", "read_ms": 1.5}]
-    assert data["quick"] is True
+    assert data["size"] == "quick"
 
 
 def test_older_results_stay(result, tmp_path):
@@ -157,7 +157,7 @@ def test_result_names_kernel(tmp_path, monkeypatch, result):
 def save_two(result, figures, other, monkeypatch):
     """Two runs of the one benchmark that there is."""
     monkeypatch.setattr(bench, "BENCHMARKS", {
-        "name": bench.Benchmark(None, 1, 1, "ns_")})
+        "name": bench.Benchmark(None, 1, 2, 3, "ns_")})
     monkeypatch.setenv("QUICK", "1")
     for year, values in ("2000", figures), ("2001", other):
         result.data["figures"] = values
@@ -220,4 +220,13 @@ def test_estimate_is_the_last_run(result, monkeypatch):
     path.write_text(json.dumps(data | {"seconds": 17.0}))
     assert bench.seconds("name") == 17.0
     monkeypatch.setenv("QUICK", "0")
-    assert bench.seconds("name") == 1
+    assert bench.seconds("name") == 2
+    monkeypatch.setenv("LONG", "1")
+    assert bench.seconds("name") == 3
+
+
+def test_quick_and_long_at_once(monkeypatch):
+    monkeypatch.setenv("QUICK", "1")
+    monkeypatch.setenv("LONG", "1")
+    with pytest.raises(common.Failure, match="accepted: one of them"):
+        bench.size()

@@ -162,7 +162,7 @@ OURS = {"find_get_block_common": 300, "buffer_hash_find": 60}
 def filled(monkeypatch):
     """A look-up is 480 + 20 instructions in the base, 360 + 40 in ours."""
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    result = benchresult.Result("buffer", quick=True)
+    result = benchresult.Result("buffer", size="quick")
     result.machine(accelerator="tcg")
     cells = [(size, phase) for size in bench_buffer.BLOCKS for phase in PHASES]
     for size, phase in cells:

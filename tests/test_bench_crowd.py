@@ -100,7 +100,7 @@ def costs(base, ours, again=None):
 def filled(monkeypatch):
     """Each crowd: 100 instructions, growing in the base to 1000, in ours to 110."""
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    result = benchresult.Result("crowd", quick=True)
+    result = benchresult.Result("crowd", size="quick")
     result.machine(accelerator="tcg")
     for one in bench_crowd.CROWDS:
         large = {"timers": 130.0}.get(one.name, 110.0)

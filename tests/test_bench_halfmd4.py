@@ -58,7 +58,7 @@ def test_bad_output_is_refused(text):
 @pytest.fixture
 def result(monkeypatch):
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    one = benchresult.Result("halfmd4", quick=True)
+    one = benchresult.Result("halfmd4", size="quick")
     for compiler, text in (("plain", output(40, 20, 44)),
                            ("retpoline", output(50, 20))):
         for row in bench_halfmd4.parse(text):

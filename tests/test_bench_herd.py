@@ -113,7 +113,7 @@ def test_missing_phase_and_counters():
 
 def test_figures(monkeypatch):
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    result = benchresult.Result("herd", quick=True)
+    result = benchresult.Result("herd", size="quick")
     for kind, rates in (("base", (10, 20, 10)), ("ours", (11, 20, 8)),
                         ("ours-256", (5, 10, 5))):
         for number, rate in enumerate(rates):

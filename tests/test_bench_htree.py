@@ -12,7 +12,7 @@ import common
 import guest
 import initramfs
 
-PATTERNS = bench_htree.FULL.patterns
+PATTERNS = bench_htree.LOADS["long"].patterns
 DUMP = """\
 Root node dump:
 \t Reserved zero: 0
@@ -111,7 +111,7 @@ def test_bad_output_is_refused():
 
 
 def test_plan():
-    cells = bench_htree.plan(bench_htree.FULL)
+    cells = bench_htree.plan(bench_htree.LOADS["long"])
     assert len(cells) == len(set(cells)) == 3 * (2 * 4 + 2)
     assert [cell.kernel for cell in cells[:4]] == ["base", "ours", "again",
                                                    "base"]
@@ -120,8 +120,8 @@ def test_plan():
 @pytest.fixture
 def result(monkeypatch):
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    one = benchresult.Result("htree", quick=True)
-    for cell in bench_htree.plan(bench_htree.QUICK):
+    one = benchresult.Result("htree", size="quick")
+    for cell in bench_htree.plan(bench_htree.LOADS["usual"]):
         insns = {"base": 1000, "ours": 900, "again": 1010}[cell.kernel]
         for phase in bench_htree.PHASES:
             one.run("phase", **cell._asdict(), phase=phase, operations=10,

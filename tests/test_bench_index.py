@@ -81,7 +81,7 @@ def test_bad_output_is_refused(text, side, reason):
 def result(monkeypatch):
     """Ours takes half of what the base takes, with the page hash a quarter."""
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    one = benchresult.Result("index", quick=True)
+    one = benchresult.Result("index", size="quick")
     ps = {"base": 8000, "again": 8400, "ours": 4000, "page_hash": 2000}
     for part, sides in bench_index.SIDES.items():
         for turn in range(3):

@@ -139,7 +139,7 @@ def test_chain_cost():
 @pytest.fixture(name="result")
 def empty_result(monkeypatch):
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    return benchresult.Result("inode", quick=True)
+    return benchresult.Result("inode", size="quick")
 
 
 def test_instruction_figures(result):

@@ -41,7 +41,7 @@ def test_bad_output_is_refused(text, reason):
 
 def test_figures(monkeypatch, capsys):
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    result = benchresult.Result("mbcache", quick=True)
+    result = benchresult.Result("mbcache", size="quick")
     for turn in range(2):
         for side, (*_, buckets) in bench_mbcache.SIDES.items():
             ns = (80 if side == "base" else 20) + turn

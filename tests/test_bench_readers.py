@@ -127,7 +127,7 @@ def test_costs_of_a_read():
 @pytest.fixture(name="result")
 def empty_result(monkeypatch):
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    return benchresult.Result("readers", quick=True)
+    return benchresult.Result("readers", size="quick")
 
 
 def test_instruction_figures(result):

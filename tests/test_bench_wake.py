@@ -54,7 +54,7 @@ def test_queues_of_their_own_are_no_error():
 @pytest.fixture
 def result(monkeypatch):
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    one = benchresult.Result("wake", quick=True)
+    one = benchresult.Result("wake", size="quick")
     one.machine(huge_pages=True)
     return one
 

@@ -161,7 +161,7 @@ def test_reclaim_is_refused():
 
 
 def test_plan_has_every_cell():
-    jobs = bench_xattr.plan(bench_xattr.FULL, "base", "ours")
+    jobs = bench_xattr.plan(bench_xattr.LOADS["long"], "base", "ours")
     cells = [cell for job in jobs if job.kind == "count"
              and job.side.name == "ours" for cell in job.cells]
     assert len(cells) == len(set(cells)) == 2 * 4 * 3 * 5
@@ -182,7 +182,7 @@ def test_estimate():
 def filled(monkeypatch):
     """A result of two cells and the case beyond the cap."""
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    result = benchresult.Result("xattr", quick=True)
+    result = benchresult.Result("xattr", size="quick")
     for system in bench_xattr.SYSTEMS:
         for name, insns in (("base", 1000), ("ours", 990), ("again", 1020)):
             result.run("count", kernel=name, all_insns=insns + 5,
@@ -221,7 +221,8 @@ def test_figures(monkeypatch):
 
 
 def test_table(monkeypatch, capsys):
-    load = bench_xattr.Load((2,), (10,), (5,), 50, 1, (), ())
+    load = bench_xattr.Load((2,), (10,), (5,), 50, 1, (), (),
+                            bench_xattr.BEYOND)
     result = filled(monkeypatch)
     result.machine(accelerator="tcg")
     bench_xattr.show(result, load)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The report: its text, and that Documentation has what was measured."""
+
+import json
+import shutil
+
+import pytest
+
+import common
+import report
+import report_citi
+import report_pagecache
+import reportpage
+from reportpage import AGAIN, NEVER, Section, Table
+
+MACHINES = sorted(path for path in report.RESULTS.iterdir() if path.is_dir())
+# What each document has: tables, histograms, figures.
+WANTED = {
+    "citi": ("Table 1", "Table 2", "Table 3", "Table 4", "Table 5", "Table 6",
+             "Histogram 1", "Histogram 2", "Histogram 3", "Histogram 4",
+             "Histogram 5"),
+    "wakeups": ("Tiotest", "Throughput scaled", "Top 10 kernel CPU",
+                "Top 10 callers"),
+    "mbcache": ("V=10", "V=100", "V=1000", "V=10000", "V=100000"),
+    "pagecache": ("Table 1", "Table 2", "Table 3", "Table 4", "Table 5",
+                  "Figure 1", "Figure 2", "Figure 3"),
+    "htree": ("Bytes filled", "Time of", "Fragmentation"),
+}
+
+
+@pytest.fixture(name="results", scope="module",
+                params=MACHINES, ids=lambda path: path.name)
+def kept_results(request):
+    return report.Results(request.param)
+
+
+def test_documentation_is_what_was_measured(results):
+    assert report.PAGE.read_text() == report.page(results)
+
+
+@pytest.mark.parametrize("document", report.DOCUMENTS,
+                         ids=lambda module: module.__name__)
+def test_each_table_of_the_documents_has_its_row(results, document):
+    names = [section.name for section in document.sections(results)]
+    assert len(set(names)) == len(names)
+    for wanted in WANTED[document.__name__.removeprefix("report_")]:
+        assert [name for name in names if wanted in name], wanted
+
+
+def test_tables_are_rectangular(results):
+    for document in report.DOCUMENTS:
+        for section in document.sections(results):
+            assert section.answer.endswith("."), section.name
+            for block in section.blocks:
+                if isinstance(block, Table):
+                    assert {len(row) for row in block.rows} \
+                        == {len(block.head)}, section.name
+
+
+def test_missing_benchmark_is_named(results, tmp_path):
+    folder = tmp_path / "machine"
+    shutil.copytree(results.folder, folder)
+    for path in folder.glob("herd-*"):
+        path.unlink()
+    with pytest.raises(common.Failure, match="no result of bench-herd; run "
+                       "`make bench-herd`"):
+        report.page(report.Results(folder))
+
+
+def test_newest_result_is_taken(results, tmp_path):
+    old, = results.folder.glob("herd-*.json")
+    data = json.loads(old.read_text())
+    data["date"] = "2999-01-01T00:00:00Z"
+    (tmp_path / "herd-29990101T000000Z.json").write_text(json.dumps(data))
+    shutil.copy(old, tmp_path)
+    assert report.Results(tmp_path).get("herd").data == data
+
+
+def test_no_results_at_all(monkeypatch, tmp_path):
+    monkeypatch.setenv("RESULTS", str(tmp_path / "none"))
+    with pytest.raises(common.Failure, match="none: no folder of results; run "
+                       "`make bench QUICK=1` first"):
+        report.report()
+
+
+def test_keeping_copies_page_and_results(results, monkeypatch, tmp_path):
+    monkeypatch.setattr(report, "ROOT", tmp_path)
+    monkeypatch.setattr(report, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(report, "PAGE", tmp_path / "page.rst")
+    text = report.page(results)
+    report.keep(results, text)
+    assert report.PAGE.read_text() == text
+    copied = tmp_path / "results" / results.folder.name
+    assert {path.name for path in copied.iterdir()} \
+        == {path.name for path in results.folder.iterdir()}
+
+
+def test_simple_table():
+    assert reportpage.simple_table(("a", "b"), [("long", 1), ("", 22)]) == """\
+====  ==
+a      b
+====  ==
+long   1
+\\      22
+====  ==
+"""
+
+
+def test_wrapped():
+    text = reportpage.wrapped("* " + "word " * 30, rest="  ")
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 78
+    assert all(line.startswith("  word") for line in lines[1:])
+
+
+def test_what_is_impossible_says_why():
+    text = report.chapter(Section("Table 9", "What?", NEVER, "No such disk.",
+                                  "It stays open."))
+    assert "Why not: No such disk." in text
+    text = report.chapter(Section("Table 9", "What?", AGAIN, "``make``.", "So."))
+    assert "Run: ``make``." in text and "**So.**" in text
+
+
+@pytest.mark.parametrize("pages,span", [(64, "256 KiB"), (4096, "16 MiB"),
+                                        (1 << 18, "1 GiB"),
+                                        (1 << 24, "64 GiB"),
+                                        (1 << 36, "256 TiB")])
+def test_spans_of_table_2(pages, span):
+    assert report_pagecache.span(pages << 12) == span
+
+
+def test_histograms_of_the_paper_are_whole():
+    """Typed from the paper: objects are buckets times size."""
+    for rows in report_citi.HISTOGRAMS.values():
+        assert [size for size, _ in rows] == list(range(len(rows)))
