@@ -43,13 +43,14 @@ SERIES = {"": ("plain", "half_md4", "stream"),
           "unsigned_": ("plain", "half_md4_unsigned", "stream"),
           "tea_": ("plain", "tea", "stream"),
           "retpoline_": ("retpoline", "half_md4", "stream")}
+# Rounds.
 LOADS = {"quick": 20, "usual": 200, "long": 1000}
 
 LINE = re.compile(r"hash (\w+) how (\w+) length (\d+) base (\S+) again (\S+) "
                   r"ours (\S+)")
 
 
-def measure(result, load):
+def measure(result, rounds):
     """The whole benchmark."""
     base = gitcmd.ref("base", source.base_repo())
     ours = series.compose()
@@ -61,8 +62,7 @@ def measure(result, load):
         program = dirhash.build(PROGRAM, *texts, compiler)
         result.data["kernels"][f"{PROGRAM}-{compiler}"] = {
             "sha256": benchresult.digest(program)}
-        for one in time_names(result, program, compiler,
-                              load):
+        for one in time_names(result, program, compiler, rounds):
             result.run("names", compiler=compiler, **one)
     figures(result)
     show(result)
