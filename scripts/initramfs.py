@@ -126,8 +126,14 @@ def build(script, files=None, programs=()):
     """The archive for one guest.
 
     script: what the guest runs with `sh -e`; files: guest path -> host path
-    or content; programs: host programs that come with their libraries.
+    or content; programs: host programs that come with their libraries.  Of
+    our tools those are there that one of the texts names: a guest may have
+    little memory.
     """
+    texts = [script, *(text for text in (files or {}).values()
+                       if isinstance(text, str)),
+             *(path.read_text() for path in (files or {}).values()
+               if isinstance(path, Path) and path.suffix == ".sh")]
     archive = Archive()
     for folder in ("/dev", "/proc", "/sys", "/tmp", "/mnt", "/root"):
         archive.directory(folder)
@@ -139,6 +145,8 @@ def build(script, files=None, programs=()):
     for path, text in HELPERS.items():
         archive.file(path, text)
     for tool in sorted(tools().iterdir()):
+        if not any(re.search(rf"\b{tool.name}\b", text) for text in texts):
+            continue
         archive.file(f"/bin/{tool.name}", tool.read_bytes())
     for program in programs:
         add_program(archive, program)

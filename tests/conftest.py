@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What all tests share: the scripts on the path, the patched kernel."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -11,6 +12,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 
 def pytest_configure(config):
+    # A shell's background job ignores it, and what the tests start would too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "long: only in make test-long")
 
 

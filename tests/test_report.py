@@ -8,7 +8,6 @@ import pytest
 
 import common
 import report
-import report_citi
 import report_pagecache
 import reportpage
 from reportpage import AGAIN, NEVER, Section, Table
@@ -127,9 +126,3 @@ def test_what_is_impossible_says_why():
                                         (1 << 36, "256 TiB")])
 def test_spans_of_table_2(pages, span):
     assert report_pagecache.span(pages << 12) == span
-
-
-def test_histograms_of_the_paper_are_whole():
-    """Typed from the paper: objects are buckets times size."""
-    for rows in report_citi.HISTOGRAMS.values():
-        assert [size for size, _ in rows] == list(range(len(rows)))
