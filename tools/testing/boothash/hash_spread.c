@@ -18,67 +18,31 @@
  * "function F ns X". Everything but the nanoseconds is the same in each run.
  */
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-typedef uint32_t u32;
-typedef uint64_t u64;
+#include "hash_copies.h"
 
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-
-#define GOLDEN_RATIO_32	0x61C88647u
-#define GOLDEN_RATIO_64	0x61C8864680B583EBull
 #define DIRECT_MAP	0xffff888000000000ull
-#define CACHE_LINE	64
 
 #define LEAST_BITS	10
 #define MOST_BITS	19
 #define MOST_KEYS	(2u << MOST_BITS)
 #define MOST_ADDRESSES	1000
 
-/* splitmix64, for addresses and gaps: the same in each run. */
-static u64 mix(u64 x)
-{
-	x += 0x9e3779b97f4a7c15ull;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
-
 /* The functions: @v is hashed with the super block at @sb. */
-
-/* include/linux/hash.h: hash_pair() */
-static inline u32 pair_64(u64 x, u64 y, unsigned int bits)
-{
-	x ^= y << 24 | y >> 40;
-	x *= GOLDEN_RATIO_64;
-	return (u32)((u32)(x ^ x >> 32) * GOLDEN_RATIO_32) >> (32 - bits);
-}
-
-static inline u32 pair_32(u32 x, u32 y, unsigned int bits)
-{
-	x ^= y * GOLDEN_RATIO_32;
-	x ^= x >> 16;
-	x *= GOLDEN_RATIO_32;
-	return (x ^ x >> 16) * GOLDEN_RATIO_32 >> (32 - bits);
-}
 
 static u32 hash_pair(u64 v, u64 sb, unsigned int bits)
 {
 	return pair_64(v, sb, bits);
 }
 
-/* fs/inode.c of 6.12 */
 static u32 hash_mainline(u64 v, u64 sb, unsigned int bits)
 {
-	u64 tmp = v * sb ^ (GOLDEN_RATIO_64 + v) / CACHE_LINE;
-
-	tmp ^= (tmp ^ GOLDEN_RATIO_64) >> bits;
-	return tmp & ((1u << bits) - 1);
+	return inode_6_12(v, sb, bits);
 }
 
 /* fs/namei.c of 6.12: fold_hash() */
@@ -92,7 +56,7 @@ static u32 hash_fold(u64 v, u64 sb, unsigned int bits)
 /* One multiplication of a sum. */
 static u32 hash_sum(u64 v, u64 sb, unsigned int bits)
 {
-	return (v + sb) * GOLDEN_RATIO_64 >> (64 - bits);
+	return golden_64(v + sb, bits);
 }
 
 /* Linux 2.2, the shift-add function that CITI TR 00-1 measured. */
