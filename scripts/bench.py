@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import bench_buffer
 import bench_crowd
+import bench_functions
 import bench_halfmd4
 import bench_hashstats
 import bench_herd
@@ -47,6 +48,10 @@ SAME_INSTRUCTIONS = 0.01
 # In the order of `make bench`: what takes little time first.
 BENCHMARKS = {
     "spread": Benchmark(bench_spread, 8, 120, 400, r"ns_ratio"),
+    # What keys a guest has depends on who came first.
+    "functions": Benchmark(bench_functions, 10, 90, 400,
+                           r"(page|buffer|dentry|name|inode)_|hash_|pair_|"
+                           r"const_|random_|constant_\w+_worst$"),
     "halfmd4": Benchmark(bench_halfmd4, 10, 60, 300, r".*"),
     "mbcache": Benchmark(bench_mbcache, 20, 40, 600, r".*"),
     "hashstats": Benchmark(bench_hashstats, 30, 60, 900,
