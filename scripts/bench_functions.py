@@ -22,6 +22,7 @@ are.
 import re
 import shlex
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,8 +89,8 @@ class Load(NamedTuple):
     most: int           # largest table, log2
 
 
-QUICK = Load(("mm", "kernel"), 40, 100, 1, 18)
-FULL = Load(("mm", "kernel", "fs", "lib", "include"), 300, 100, 4, 20)
+QUICK = Load(("mm", "kernel", "fs"), 100, 100, 1, 18)
+FULL = Load(("mm", "kernel", "fs", "lib", "include", "net"), 400, 100, 4, 20)
 
 
 class Paper(NamedTuple):
@@ -111,7 +112,7 @@ def papers():
                                      "Buffers after the load", 2),
         "paper-inodes": Paper("inode", 8, inodes, "Inodes", 5),
         "paper-inodes-12": Paper("inode", 12, inodes,
-                                 "The same inodes in the paper's larger table",
+                                 "The same inodes, more buckets",
                                  0),
     }
 
@@ -119,9 +120,7 @@ def papers():
 def measure(result, quick):
     """The whole benchmark."""
     load = QUICK if quick else FULL
-    kernel = build.build("patched-keys", build.GUEST,
-                         uml.with_bench("hash_keys", series.compose()),
-                         targets=("vmlinux",))
+    kernel = build_kernel()
     result.kernel(kernel)
     program = initramfs.tools() / "hash_functions"
     result.data["kernels"]["hash_functions"] = {
@@ -129,8 +128,10 @@ def measure(result, quick):
     accel = guest.accelerator(kernel.vmlinux)
     result.machine(accelerator=f"{accel.name} ({accel.reason})")
     benchresult.FOLDER.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
     for draw in range(load.draws):
-        one_guest(result, kernel, program, load, draw)
+        one_guest(result, kernel, program, load, draw,
+                  remaining(draw, load.draws, time.monotonic() - start))
     for name, paper in papers().items():
         count_paper(result, program, name, paper)
     count_far(result, program)
@@ -139,14 +140,28 @@ def measure(result, quick):
     draw_picture(result)
 
 
+def build_kernel():
+    """The patched kernel with the files that show the keys."""
+    return build.build("patched-keys", build.GUEST,
+                       uml.with_bench("hash_keys", series.compose()),
+                       targets=("vmlinux",))
+
+
 # The guest and its keys.
 
-def one_guest(result, kernel, program, load, draw):
+def remaining(done, draws, seconds):
+    if not done:
+        return "a minute at most" if draws == 1 else "minutes in all"
+    left = seconds / done * (draws - done)
+    return f"about {left:.0f} s were left at its start"
+
+
+def one_guest(result, kernel, program, load, draw, note=""):
     name = f"guest-{draw}"
     with step(f"keys of a running kernel, {draw + 1} of {load.draws}") as now:
-        now.note = "about a minute" if load is QUICK else "some minutes"
+        now.note = note
         found = sections(collect(result, kernel, load, draw))
-        now.note = f"{found['page'].count(chr(10))} pages"
+        now.note += f"; {found['page'].count(chr(10))} pages"
     for line in found["fstree"].splitlines():
         what, _, value = line.partition(": ")
         result.run("load", draw=draw, what=what, value=float(value))

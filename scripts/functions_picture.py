@@ -48,7 +48,7 @@ def draw_panel(axes, panel):
         axes.plot(*zip(*chains), mark, ms=4, color=colour, label=label,
                   alpha=0.8)
     axes.set_yscale("log")
-    axes.set_ylim(0.7, 1.5 * panel["buckets"])
+    axes.set_ylim(0.7, 8 * panel["buckets"])
     scale_lengths(axes, most)
     axes.yaxis.set_major_formatter("{x:g}")
     axes.grid(lw=0.3)

@@ -30,8 +30,8 @@
  *	vectors N
  *
  * hit: nodes that a successful look-up examines, mean over all keys. miss:
- * nodes of one that fails, where each eighth key is not in the table and looked
- * up. ideal: what a random function would give. vmr: variance of the chain
+ * nodes of one that fails, where an eighth of the keys is not in the table and
+ * looked up. ideal: what a random function would give. vmr: variance of the chain
  * lengths over their mean. chains: for the size whose load is nearest to 1.
  * waits: nanoseconds of a hash that needs the result of the one before; stream:
  * of one that does not.
@@ -627,31 +627,45 @@ static double buckets(unsigned int bits)
 	return 1u << bits;
 }
 
-static int is_absent(u32 i)
+/* In parts that have nothing to do with the order of the keys. */
+#define PARTS	8
+
+static void add_part(const struct function *function, const struct keys *of,
+		     unsigned int bits, unsigned int part, int what)
 {
-	return !(mix(i) & 7);
+	u32 i;
+
+	for (i = 0; i < of->nr; i++)
+		if (mix(i) % PARTS == part)
+			counts[function->hash(&of->keys[i], bits)] += what;
 }
 
-/* Each eighth key is looked up in a table of the others. */
+/*
+ * An eighth of the keys at a time is taken out of the table, and looked up.
+ * From the counts that count_hits() left, which stay as they are.
+ */
 static void count_misses(const struct function *function,
 			 const struct keys *of, unsigned int bits,
 			 struct chains *chains)
 {
-	u32 i, absent = 0;
-	double nodes = 0;
+	double nodes = 0, present = 0;
+	unsigned int part;
+	u32 i, absent;
 
-	memset(counts, 0, sizeof(*counts) << bits);
-	for (i = 0; i < of->nr; i++)
-		if (!is_absent(i))
-			counts[function->hash(&of->keys[i], bits)]++;
-	for (i = 0; i < of->nr; i++) {
-		if (!is_absent(i))
-			continue;
-		absent++;
-		nodes += counts[function->hash(&of->keys[i], bits)];
+	for (part = 0; part < PARTS; part++) {
+		add_part(function, of, bits, part, -1);
+		absent = 0;
+		for (i = 0; i < of->nr; i++) {
+			if (mix(i) % PARTS != part)
+				continue;
+			absent++;
+			nodes += counts[function->hash(&of->keys[i], bits)];
+		}
+		add_part(function, of, bits, part, 1);
+		present += (double)absent * (of->nr - absent);
 	}
-	chains->miss = absent ? nodes / absent : 0;
-	chains->miss_ideal = (of->nr - absent) / buckets(bits);
+	chains->miss = nodes / of->nr;
+	chains->miss_ideal = present / of->nr / buckets(bits);
 }
 
 static void count_hits(const struct function *function,
@@ -701,8 +715,8 @@ static void run_size(const struct function *function, unsigned int bits,
 	const struct keys *of = &keys_of[function->kind];
 	struct chains chains;
 
-	count_misses(function, of, bits, &chains);
 	count_hits(function, of, bits, &chains);
+	count_misses(function, of, bits, &chains);
 	printf("spread %s %s bits %u hit %.4f ideal %.4f",
 	       kind_name[function->kind], function->name, bits, chains.hit,
 	       1 + (of->nr - 1) / (2 * buckets(bits)));
