@@ -506,25 +506,30 @@ def shown_row(result, kind, function, first):
 
 
 def show_paper(result):
+    first = guests(result)[0]
+    for kind in ("buffer", "inode"):
+        show_histogram(result, first, kind, f"{first}, {kind}s",
+                       ("original", MULT[kind], OURS[kind]))
     for name, paper in papers().items():
-        print(f"\n  {paper.title}: {paper.kind}s in {1 << paper.bits} buckets")
-        columns = paper_columns(result, name, paper)
-        lines = [[size] for size, *_ in columns[0][1]]
-        for _, rows in columns:
-            for line, row in zip(lines, rows):
-                line += [row[1], row[2], row[3]]
-        table(lines, ("size", *(cell for title, _ in columns
-                                for cell in (title, "objects", "sum-pct"))))
+        show_histogram(result, name, paper.kind, paper.title,
+                       ("original", paper_mult(paper), OURS[paper.kind]))
 
 
-def paper_columns(result, name, paper):
-    """(title, rows of a histogram): the paper's own, and what came here."""
+def show_histogram(result, name, kind, title, functions):
+    """In the paper's columns: the paper's own, if any, and what came here."""
     columns = [(f"paper's {one['histogram']}", one["rows"])
                for one in chosen(result, "paper", set=name)]
-    for function in ("original", paper_mult(paper), OURS[paper.kind]):
-        one, = chosen(result, "histogram", set=name, function=function)
+    for function in functions:
+        one, = chosen(result, "histogram", set=name, key=kind,
+                      function=function)
         columns.append((function, one["rows"]))
-    return columns
+    print(f"\n  {title}: {one['objects']} in {1 << one['bits']} buckets")
+    lines = [[row[0]] for row in columns[0][1]]
+    for _, rows in columns:
+        for line, row in zip(lines, rows):
+            line += row[1:]
+    table(lines, ("size", *(cell for head, _ in columns
+                            for cell in (head, "objects", "sum-pct"))))
 
 
 def draw_picture(result):
