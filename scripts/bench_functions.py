@@ -89,8 +89,13 @@ class Load(NamedTuple):
     most: int           # largest table, log2
 
 
-QUICK = Load(("mm", "kernel", "fs"), 100, 100, 1, 18)
-FULL = Load(("mm", "kernel", "fs", "lib", "include", "net"), 400, 100, 4, 20)
+# Enough that most of the guest's memory is in use; long is usual, more often.
+USUAL = Load(("mm", "kernel", "fs", "lib", "include", "net"), 400, 100, 4, 20)
+LOADS = {
+    "quick": Load(("mm", "kernel", "fs"), 100, 100, 1, 18),
+    "usual": USUAL,
+    "long": USUAL._replace(draws=16),
+}
 
 
 class Paper(NamedTuple):
@@ -117,9 +122,8 @@ def papers():
     }
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
-    load = QUICK if quick else FULL
     kernel = build_kernel()
     result.kernel(kernel)
     program = initramfs.tools() / "hash_functions"
@@ -356,7 +360,7 @@ def count_paper(result, program, name, paper):
     with step(f"functions, {name}"):
         count(result, program, name, paper.keys, "-n", "-o", str(paper.bits))
     if paper.histogram:
-        known = printed(paper)
+        known = printed_histogram(paper.histogram)
         result.run("paper", set=name, histogram=paper.histogram,
                    objects=known["objects"], bits=paper.bits,
                    used=known["used"], longest=known["longest"],
@@ -365,11 +369,11 @@ def count_paper(result, program, name, paper):
                    rows=[list(row) for row in known.rows])
 
 
-def printed(paper):
-    """What the paper itself printed."""
-    path = ROOT / "tools/hashstats/samples" / \
-        f"citi-{paper.histogram}.hashstats"
-    return hashstats_file.parse(path.read_text())[paper.kind]
+def printed_histogram(number):
+    """What the paper itself printed: its only table, with .rows."""
+    path = ROOT / "tools/hashstats/samples" / f"citi-{number}.hashstats"
+    known, = hashstats_file.parse(path.read_text()).values()
+    return known
 
 
 def count_far(result, program):
@@ -532,7 +536,8 @@ def show_histogram(result, name, kind, title, functions):
                             for cell in (head, "objects", "sum-pct"))))
 
 
-def draw_picture(result):
+def rows_of_picture(result):
+    """A panel for each situation: the chains of three functions."""
     panels = []
     for name, paper in papers().items():
         panel = {"title": paper.title, "objects": paper.kind + "s",
@@ -542,4 +547,9 @@ def draw_picture(result):
             panel["series"][function] = one["chains"]
             panel["number"] = one["objects"]
         panels.append(panel)
-    benchresult.draw("functions_picture.py", [PICTURE], panels)
+    return panels
+
+
+def draw_picture(result):
+    benchresult.draw("functions_picture.py", [PICTURE],
+                     rows_of_picture(result))

@@ -311,7 +311,7 @@ def test_another_table_in_the_guest_is_refused(small, result, wrong):
 
 
 def test_guest_makes_what_it_shows():
-    script = bench_functions.script(bench_functions.QUICK, 2)
+    script = bench_functions.script(bench_functions.LOADS["quick"], 2)
     assert script.count("mount -t tmpfs draw") == 2
     for part in ("about", *KINDS):
         assert f"hash_keys/{part}\n" in script
@@ -327,7 +327,7 @@ def test_guest_makes_what_it_shows():
                                            ("paper-buffers-after", 80)])
 def test_paper_is_rebuilt(name, longest):
     paper = bench_functions.papers()[name]
-    known = bench_functions.printed(paper)
+    known = bench_functions.printed_histogram(paper.histogram)
     found = bench_functions.parse(
         program(paper.keys, "-n", "-o", "14").stdout, timed=False)
     old, = rows_by(found, function="original")
@@ -361,8 +361,7 @@ def test_inodes_are_spread_and_too_many():
 
 def test_rows_are_the_papers():
     """Histogram 2: 15 % of the buffers in buckets of up to 15."""
-    known = bench_functions.printed(
-        bench_functions.papers()["paper-buffers-after"])
+    known = bench_functions.printed_histogram(2)
     chains = {int(size): buckets
               for size, buckets, *_ in known.rows[:-1] if buckets}
     chains |= {33: 66, 34: 2}
@@ -375,7 +374,7 @@ def test_rows_are_the_papers():
 def result(tmp_path, monkeypatch):
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
     monkeypatch.setattr(benchresult, "FOLDER", tmp_path)
-    return benchresult.Result("functions", quick=True)
+    return benchresult.Result("functions", "quick")
 
 
 @pytest.fixture
