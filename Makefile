@@ -11,7 +11,8 @@ export KERNEL BASE MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR 
 	RESULTS KEEP TESTS V
 
 .PHONY: help python setup tree refresh series check-series kernel boot shell \
-	test test-long bench report deb install-tools uninstall-tools clean distclean
+	test test-long bench bench-compare report deb install-tools \
+	uninstall-tools clean distclean
 .NOTPARALLEL:
 .SUFFIXES:
 # A script's one line is enough; make's own echo of the command is not wanted.
@@ -109,6 +110,9 @@ test-long: python
 	$(SCRIPT)/runtests.py test-long
 
 bench: bench-all
+
+bench-compare: python
+	$(SCRIPT)/bench.py compare
 
 bench-%: python
 	$(SCRIPT)/bench.py $*
