@@ -94,8 +94,9 @@ def kept(name, folder=None, size=None):
     folder = folder or FOLDER / machine_name(machine())
     found = [json.loads(path.read_text())
              for path in sorted(folder.glob(f"{name}-*.json"))]
-    return [one for one in found
-            if one["benchmark"] == name and size in (None, one["size"])]
+    # Those of an older version name no size.
+    return [one for one in found if one["benchmark"] == name and "size" in one
+            and size in (None, one["size"])]
 
 
 def newest(name, folder=None, size=None):

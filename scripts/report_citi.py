@@ -4,9 +4,7 @@
 import statistics
 
 import bench_functions
-import hashstats_file
 from bench_functions import chosen
-from common import ROOT
 from reportpage import AGAIN, EQUAL, Picture, Section, Table
 
 TITLE = "Linux kernel hash tables (C. Lever, CITI TR 00-1, 2000)"
@@ -263,7 +261,7 @@ def histogram(results, number):
     mine, = chosen(result, "histogram", set=name, function=function)
     ours, = chosen(result, "histogram", set=name,
                    function=bench_functions.OURS[kind])
-    theirs = printed(number)
+    theirs = bench_functions.printed_histogram(number)
     rows = [(size, buckets, held, done, *mine["rows"][at][1:],
              *ours["rows"][at][1:])
             for at, (size, buckets, held, done) in enumerate(theirs.rows)]
@@ -292,13 +290,6 @@ def histogram(results, number):
         f"successful look-up examines {spread['hit']:.2f} and "
         f"{best['hit']:.2f} nodes, chance {spread['hit_ideal']:.2f}.",
         blocks)
-
-
-def printed(number):
-    """A histogram of the paper, as it was typed from there."""
-    path = ROOT / f"tools/hashstats/samples/citi-{number}.hashstats"
-    table, = hashstats_file.parse(path.read_text()).values()
-    return table
 
 
 def constants(results):
