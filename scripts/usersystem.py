@@ -124,12 +124,13 @@ def unpack(debs, root):
     left_out = [f"--exclude=./usr/share/{name}" for name in LEFT_OUT]
     for path in sorted(debs.glob("*.deb")):
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", path],
-                              stdout=subprocess.PIPE) as process:
-            run(["tar", "-x", "--keep-directory-symlink", "--no-same-owner",
-                 *left_out, "-C", root], stdin=process.stdout,
-                what=f"unpacking {path.name}")
-        if process.returncode:
-            die(f"dpkg-deb could not read {path}")
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as process:
+            done = run(["tar", "-x", "--keep-directory-symlink",
+                        "--no-same-owner", *left_out, "-C", root],
+                       stdin=process.stdout, check=False)
+        if process.returncode or done.returncode:
+            die(f"{path}: not a Debian package that can be unpacked")
 
 
 def finish(root):

@@ -150,6 +150,29 @@ def test_download_that_fails_is_one_line(tmp_path):
                         usersystem.reason(tmp_path / "apt.log"))
 
 
+def test_packages_become_one_merged_folder(tmp_path):
+    """Debian's packages may still name /bin, and documents stay out."""
+    for name in ("DEBIAN", "bin", "usr/share/doc/one", "usr/share/one"):
+        (tmp_path / "one" / name).mkdir(parents=True)
+    for name in ("bin/one", "usr/share/doc/one/text", "usr/share/one/data"):
+        (tmp_path / "one" / name).write_text("one")
+    (tmp_path / "one/DEBIAN/control").write_text(
+        "Package: one\nVersion: 1\nArchitecture: all\n"
+        "Maintainer: one <one@localhost>\nDescription: one\n")
+    common.run(["dpkg-deb", "--build", tmp_path / "one", tmp_path / "one.deb"])
+    usersystem.unpack(tmp_path, tmp_path / "root")
+    assert (tmp_path / "root/bin").is_symlink()
+    assert (tmp_path / "root/usr/bin/one").read_text() == "one"
+    assert (tmp_path / "root/usr/share/one/data").is_file()
+    assert not (tmp_path / "root/usr/share/doc").exists()
+
+
+def test_broken_package_is_named(tmp_path):
+    (tmp_path / "one.deb").write_text("none")
+    with pytest.raises(common.Failure, match="one.deb: not a Debian package"):
+        usersystem.unpack(tmp_path, tmp_path / "root")
+
+
 def test_disk_is_made_once(tmp_path, monkeypatch):
     made = []
 
