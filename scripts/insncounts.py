@@ -84,10 +84,10 @@ def option(path, out):
     return ["-plugin", f"{plain},out={out}"]
 
 
-def count(kernel, script, **options):
+def count(kernel, script, qemu=(), **options):
     """Run a job; give its Segments, its output and the QEMU command."""
     machine = guest.Guest(kernel, script, cpus=1, accel=EMULATED,
-                          qemu=option(plugin(), "counts"), **options)
+                          qemu=[*option(plugin(), "counts"), *qemu], **options)
     with machine:
         output = machine.finish().output
         lines = (machine.folder / "counts").read_text().splitlines()

@@ -334,6 +334,7 @@ def test_functions_of_tables():
                      ("wake_up_filtered", "bit_wait"), ("futex_hash", "futex"),
                      ("mb_cache_entry_get", "mbcache"),
                      ("d_alloc_parallel", "dentry_lookup"),
+                     ("find_inode_bit", None), ("next_uptodate_folio", None),
                      ("lookup_fast", None), ("d_alloc", None)):
         assert bench_multiuser.table_of(name) == of, name
 
