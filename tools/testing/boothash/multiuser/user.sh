@@ -51,7 +51,7 @@ int main(void)
 END
 cat > doc/letter <<'END'
 The program counts the prime numbers up to a hundred. It crosses out all
-multiples of each nubmer that is left; what remains at the end is prime, as
+multpiles of each number that is left; what remains at the end is prime, as
 nothing smaller divides it. The limit is a constatn of the header.
 END
 cat > doc/primes.1 <<'END'
@@ -75,7 +75,7 @@ q
 END
 ed -s doc/letter <<'END'
 g/hundred/s//thousand/
-/nubmer/s//number/
+/multpiles/s//multiples/
 w
 q
 END
