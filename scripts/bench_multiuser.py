@@ -479,15 +479,15 @@ def show(result, sides, load):
     show_nodes(result, max(load.users))
 
 
+ROWS = {"base": "base", "ours": "ours", "quarter": "ours, tables of 1/4",
+        "four": "ours, tables of 4 times",
+        "small": "ours, dentry and inode as in 2.2.5"}
+
+
 def title(side):
     """Of a row."""
-    if side.name in ("base", "ours"):
-        return side.name
-    if side.name == "small":
-        return "ours, dentry and inode as in 2.2.5"
-    if side.name in SCALES:
-        return "ours, all tables at {}/{}".format(*SCALES[side.name])
-    return f"ours, {side.name}:{side.sizes[side.name]} as the base has it"
+    return ROWS.get(side.name) or \
+        f"ours, {side.name}:{side.sizes[side.name]} as the base has it"
 
 
 def show_rates(result, sides, users):

@@ -432,12 +432,10 @@ def test_node_figures(empty):
 
 def test_tables(empty, capsys):
     fill(empty)
-    known = [*sides("base", "ours"), Side("four", None, {"dentry": 32}),
-             ]
-    bench_multiuser.show(empty, known, LOAD)
+    bench_multiuser.show(empty, sides(*NAMES), LOAD)
     said = capsys.readouterr().out
     for line in (r"ours +110.0 +- +110.0 +2.50 +1.100",
-                 r"ours, all tables at 4/1 +90.0 +- +90.0 +2.50 +0.900",
+                 r"ours, tables of 4 times +90.0 +- +90.0 +2.50 +0.900",
                  r"4, base again +104 +1026 +5000 +1.0400 +1.0010",
                  r"dentry +100 +80 +70 +104",
                  r"dentry, four +8 +4 +9 +6 +1.100 +1.250",
