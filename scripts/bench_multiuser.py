@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The multi-user load of the report of 2000: base against ours.
+"""The multi-user load of the year 2000: base against ours.
 
-N users run the script tools/testing/boothash/multiuser/user.sh at the same
-time, each in a directory of its own on an ext4 that is a RAM disk: cc, ed,
-nroff and spell of Debian, from a disk that nothing is written to. Scripts an
-hour are taken after a warm-up with 2 users, in a guest of its own for each
-kernel and round, as in the report's Tables 1 to 6:
+As in Tables 1 to 6 of Chuck Lever, "Linux Kernel Hash Table Behavior: Analysis
+and Improvements", N users run the same script at the same time, which compiles,
+edits, formats and spells (tools/testing/boothash/multiuser/user.sh): Debian's
+gcc, ed, groff and spell, from a disk that nothing is written to. Each has a
+directory of its own on an ext4 on a RAM disk. Scripts an hour are taken after a
+warm-up with 2 users, in a guest of its own for each kernel and round:
 
-  base          mainline
-  ours          all tables as they are
-  quarter, four ours, all tables that the load uses at 1/4 and 4 times of that
-  NAME          ours, the table NAME alone as large as it is in the base
-
-  small         ours, the tables of names and inodes as Linux 2.2.5 had them:
-                what it is to have too few buckets
+  base     mainline
+  ours     all tables as they are
+  quarter  ours, all tables that the load uses at 1/4 of that, and
+  four     at 4 times
+  small    ours, the tables of names and inodes as the paper's reference kernel,
+           2.2.5, had them: what it is to have too few buckets
+  NAME     ours, the table NAME alone as large as it is in the base
 
 Before the warm-up all names of the disk are listed, so that the tables hold
 those of a whole system and not of one script alone.
 
-Which tables the load uses is what /proc/hashstats counts of it in ours; a table
-is left out of the row NAME where the base has none, or one of the same size.
+Which tables the load uses is what /proc/hashstats counts of it in ours; there is
+no row NAME of a table that the base does not have, or has of the same size.
 
 Scripts an hour show large effects only, all the more under emulation. So the
 instructions of the kernel are counted as well, on one processor, and of them
@@ -67,8 +68,8 @@ ls -lR /mnt > /dev/null
 SCALES = {"quarter": (1, 4), "four": (4, 1)}
 SMALL = {"dentry": 1024, "inode": 256}      # of the report's reference kernel
 
-# The tables' own functions, as they are called in either kernel.  Not among them
-# is next_uptodate_folio(), which maps the pages beside one that was looked up.
+# The tables' own functions, by their names in either kernel. Not among them is
+# next_uptodate_folio(), which maps the pages beside one that was looked up.
 CODE = {
     "dentry": r"_*d_lookup(_rcu.*)?|_*d_rehash|_*d_drop",
     "dentry_lookup": r"d_alloc_parallel|__d_lookup_unhash.*",
@@ -91,8 +92,6 @@ FIXED = {"folio_wait": 256, "bit_wait": 256, "dentry_lookup": 1024,
 LOGGED = {"dentry": "Dentry cache", "inode": "Inode-cache",
           "mount": "Mount-cache", "mountpoint": "Mountpoint-cache",
           "futex": "futex"}
-
-
 # What is kept of /proc/hashstats.
 COUNTS = ("buckets", "objects", "nodes-per-hit", "nodes-per-hit-expected",
           "lookups", "hits", "nodes-per-counted-hit", "nodes-per-counted-miss",
