@@ -6,7 +6,7 @@ and Improvements", N users run the same script at the same time, which compiles,
 edits, formats and spells (tools/testing/boothash/multiuser/user.sh): Debian's
 gcc, ed, groff and spell, from a disk that nothing is written to. Each has a
 directory of its own on an ext4 on a RAM disk. Scripts an hour are taken after a
-warm-up with 2 users, in a guest of its own for each kernel and round:
+warm-up with one user, in a guest of its own for each kernel and round:
 
   base     mainline
   ours     all tables as they are
@@ -45,7 +45,7 @@ from benchresult import table
 from common import ROOT, die, step
 
 SCRIPT = ROOT / "tools/testing/boothash/multiuser/user.sh"
-WARM = 2                # users
+WARM = 1                # users
 MEMORY = "1G"
 CPUS = 2
 APPEND = "nokaslr"
@@ -102,11 +102,11 @@ COUNTS = ("buckets", "objects", "nodes-per-hit", "nodes-per-hit-expected",
 class Load(NamedTuple):
     users: tuple
     rounds: int         # of scripts an hour
-    parts: bool         # each table alone at the base's size
+    more: bool          # small, and each table alone at the base's size
 
 
-QUICK = Load((2, 4), rounds=1, parts=False)
-FULL = Load((2, 4, 8, 16), rounds=5, parts=True)
+QUICK = Load((2, 4), rounds=1, more=False)
+FULL = Load((2, 4, 8, 16), rounds=5, more=True)
 
 
 class Side(NamedTuple):
@@ -222,8 +222,10 @@ def choose_sides(result, kernels, load):
     sides = [base, ours]
     sides += [Side(name, ours.kernel, scaled(default, *factor))
               for name, factor in SCALES.items()]
-    sides.append(Side("small", ours.kernel, SMALL))
-    return sides + (parts(result, base, ours, default) if load.parts else [])
+    if not load.more:
+        return sides
+    return [*sides, Side("small", ours.kernel, SMALL),
+            *parts(result, base, ours, default)]
 
 
 def scaled(sizes, times, shares):

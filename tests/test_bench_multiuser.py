@@ -17,7 +17,7 @@ import insncounts
 import usersystem
 from bench_multiuser import Job, Load, Side
 
-LOAD = Load((2, 4), rounds=1, parts=False)
+LOAD = Load((2, 4), rounds=1, more=False)
 SAMPLE = (Path(__file__).parent / "samples" / "after.hashstats").read_text()
 
 
@@ -293,6 +293,24 @@ def test_tables_alone_at_the_base_size(empty, monkeypatch):
         ("inode", {"inode": 65536}), ("bit_wait", {"bit_wait": 256})]
 
 
+@pytest.mark.parametrize("more, names", [
+    (False, ["base", "ours", "quarter", "four"]),
+    (True, ["base", "ours", "quarter", "four", "small", "bit_wait"])])
+def test_sides_follow_what_the_load_uses(empty, monkeypatch, more, names):
+    def carry_out(result, jobs, _load):
+        assert [(job.kind, job.name) for job in jobs] == [("nodes", "ours")]
+        result.run("nodes", tables={"bit_wait": {"buckets": 4096},
+                                    "dentry": {"buckets": 131072}})
+    monkeypatch.setattr(bench_multiuser, "carry_out", carry_out)
+    monkeypatch.setattr(guest, "run", lambda *words, **options: guest.Result(
+        0, "", BOOT, 1.0))
+    found = bench_multiuser.choose_sides(
+        empty, {"base": "a", "ours": "b"}, LOAD._replace(more=more))
+    assert [one.name for one in found] == names
+    assert [one.kernel for one in found[:3]] == ["a", "b", "b"]
+    assert found[2].sizes == {"bit_wait": 1024, "dentry": 32768}
+
+
 def test_size_that_was_not_taken():
     side = Side("four", None, {"dentry": 1024})
     bench_multiuser.check_sizes(side, {"dentry": {"buckets": 1024}, "inode": {}})
@@ -316,8 +334,8 @@ def test_plan():
 def test_job_of_a_guest():
     said = bench_multiuser.script(LOAD, "-c")
     assert said.endswith("multiuser /mnt/home /home/user.sh -r /mnt -n 2 -n 4 "
-                         "-w 2 -c\n")
-    assert "-n 2 -n 4 -n 8 -n 16 -w 2\n" in bench_multiuser.script(
+                         "-w 1 -c\n")
+    assert "-n 2 -n 4 -n 8 -n 16 -w 1\n" in bench_multiuser.script(
         bench_multiuser.FULL)
 
 
