@@ -10,7 +10,7 @@ warm-up with one user, in a guest of its own for each kernel and round:
 
   base     mainline
   ours     all tables as they are
-  quarter  ours, all tables that the load uses at 1/4 of that, and
+  quarter  ours, all tables that count look-ups or wake-ups at 1/4 of that, and
   four     at 4 times
   small    ours, the tables of names and inodes as the paper's reference kernel,
            2.2.5, had them: what it is to have too few buckets
@@ -19,8 +19,8 @@ warm-up with one user, in a guest of its own for each kernel and round:
 Before the warm-up all names of the disk are listed, so that the tables hold
 those of a whole system and not of one script alone.
 
-Which tables the load uses is what /proc/hashstats counts of it in ours; there is
-no row NAME of a table that the base does not have, or has of the same size.
+There is a row NAME of each table in which /proc/hashstats counts something, but
+for those that the base does not have, or has of the same size.
 
 Scripts an hour show large effects only, all the more under emulation. So the
 instructions of the kernel are counted as well, on one processor, and of them
@@ -214,18 +214,20 @@ def report(text):
 # Which kernels are compared.
 
 def choose_sides(result, kernels, load):
-    """Ours is run with its counters on first: that tells what the load uses."""
+    """Ours is run with its counters on first: that tells what there is."""
     base, ours = (Side(name, kernels[name], {}) for name in ("base", "ours"))
     carry_out(result, [Job("nodes", ours)], load)
-    default = {name: one["buckets"] for name, one
-               in result.runs("nodes")[-1]["tables"].items()}
+    runs = result.runs("nodes")
+    default = {name: one["buckets"] for name, one in runs[-1]["tables"].items()}
     sides = [base, ours]
     sides += [Side(name, ours.kernel, scaled(default, *factor))
               for name, factor in SCALES.items()]
     if not load.more:
         return sides
+    used = {name: default[name] for name in default
+            if any(activity(run["tables"][name]) for run in runs)}
     return [*sides, Side("small", ours.kernel, SMALL),
-            *parts(result, base, ours, default)]
+            *parts(result, base, ours, used)]
 
 
 def scaled(sizes, times, shares):
@@ -233,15 +235,15 @@ def scaled(sizes, times, shares):
             for name, size in sizes.items()}
 
 
-def parts(result, base, ours, default):
+def parts(result, base, ours, used):
     """Ours with one table as the base has it, where that is another size."""
     with step("sizes of the base's tables"):
         console = guest.run(base.kernel, "true", mem=MEMORY, cpus=CPUS,
                             append=APPEND).console
     sizes = base_sizes(console)
-    result.run("sizes", base=sizes, ours=default)
+    result.run("sizes", base=sizes, ours=used)
     return [Side(name, ours.kernel, {name: sizes[name]})
-            for name, size in default.items() if sizes.get(name, size) != size]
+            for name, size in used.items() if sizes.get(name, size) != size]
 
 
 def base_sizes(console):
@@ -308,14 +310,14 @@ def run_guest(result, job, load, *options):
 def count_nodes(result, job, load):
     """What /proc/hashstats counts of each round."""
     for one in run_guest(result, job, load, "-c"):
-        tables = used_tables(one["counters"])
+        tables = counted_tables(one["counters"])
         check_sizes(job.side, tables)
         result.run("nodes", kernel=job.name, users=one["users"],
                    tables=tables)
 
 
-def used_tables(text):
-    """{name: counts} of the tables in which something was looked up or woken.
+def counted_tables(text):
+    """{name: counts} of the tables whose look-ups or wake-ups are counted.
 
     Of several tables of one name it is the busiest.
     """
@@ -323,9 +325,11 @@ def used_tables(text):
     for one in hashstats_file.parse(text).values():
         counts = {label.replace("-", "_"): one[label] for label in COUNTS
                   if label in one}
-        if activity(counts) > activity(found.get(one["name"], {})):
+        known = found.get(one["name"])
+        if counts["buckets"] and {"lookups", "wakes"} & set(counts) and not (
+                known and activity(known) >= activity(counts)):
             found[one["name"]] = counts | nodes(counts)
-    if not found:
+    if not any(map(activity, found.values())):
         die("/proc/hashstats counted nothing while the scripts ran")
     return found
 
@@ -335,9 +339,11 @@ def activity(counts):
 
 
 def nodes(counts):
-    """Of each look-up, or of each wake-up, as the table has them."""
+    """Of each look-up, or of each wake-up; nothing where there was none."""
     if counts.get("wakes"):
         return {"nodes_per_wake": counts["entries_examined"] / counts["wakes"]}
+    if not counts.get("lookups"):
+        return {}
     hits, lookups = counts["hits"], counts["lookups"]
     examined = hits * counts["nodes_per_counted_hit"] \
         + (lookups - hits) * counts["nodes_per_counted_miss"]
@@ -347,7 +353,7 @@ def nodes(counts):
 def check_sizes(side, tables):
     """What the command line asks for must be what is measured."""
     for name, size in side.sizes.items():
-        if name in tables and tables[name]["buckets"] != size:
+        if tables[name]["buckets"] != size:
             die(f"hash_entries={name}:{size} gave {tables[name]['buckets']} "
                 "buckets")
 
@@ -543,6 +549,8 @@ def show_nodes(result, users):
     rows = []
     for one in chosen(result, "nodes", users=users):
         for name, counts in one["tables"].items():
+            if not activity(counts):
+                continue
             rows.append((f"{name}, {one['kernel']}", counts["buckets"],
                          counts["objects"], activity(counts),
                          counts.get("hits", "-"),

@@ -223,8 +223,8 @@ def test_what_is_missing_is_refused():
         bench_multiuser.parse("=== rounds\n" + text, LOAD)
 
 
-def test_tables_that_are_used():
-    found = bench_multiuser.used_tables(SAMPLE)
+def test_tables_that_are_counted():
+    found = bench_multiuser.counted_tables(SAMPLE)
     assert {"dentry", "inode", "bit_wait"} <= set(found)
     assert not {"mount", "dentry_lookup", "ucounts"} & set(found)
     dentry = found["dentry"]
@@ -233,7 +233,7 @@ def test_tables_that_are_used():
         (8139 * 1.334 + 823 * 0.394) / 8962)
     assert found["bit_wait"]["nodes_per_wake"] == 1
     with pytest.raises(common.Failure, match="counted nothing while"):
-        bench_multiuser.used_tables("version: 1\n")
+        bench_multiuser.counted_tables("version: 1\n")
 
 
 def test_busiest_of_one_name():
@@ -243,7 +243,10 @@ def test_busiest_of_one_name():
                    "nodes-per-counted-miss: 0.500"
                    for name, buckets, lookups in
                    (("a", 2, 0), ("b", 4, 9), ("c", 8, 3)))
-    found = bench_multiuser.used_tables(f"version: 1{text}\n")
+    found = bench_multiuser.counted_tables(
+        f"version: 1{text}\n\nname: page\nbuckets: 0\nbytes: 0\n"
+        "sized-by: off\nlookups: 9\nhits: 0\n")
+    assert set(found) == {"mbcache"}
     assert found["mbcache"]["buckets"] == 4
     assert found["mbcache"]["nodes_per_lookup"] == 0.5
 
@@ -299,8 +302,10 @@ def test_tables_alone_at_the_base_size(empty, monkeypatch):
 def test_sides_follow_what_the_load_uses(empty, monkeypatch, more, names):
     def carry_out(result, jobs, _load):
         assert [(job.kind, job.name) for job in jobs] == [("nodes", "ours")]
-        result.run("nodes", tables={"bit_wait": {"buckets": 4096},
-                                    "dentry": {"buckets": 131072}})
+        result.run("nodes", tables={
+            "bit_wait": {"buckets": 4096, "wakes": 1},
+            "mbcache": {"buckets": 16384, "lookups": 0},
+            "dentry": {"buckets": 131072, "lookups": 9}})
     monkeypatch.setattr(bench_multiuser, "carry_out", carry_out)
     monkeypatch.setattr(guest, "run", lambda *words, **options: guest.Result(
         0, "", BOOT, 1.0))
@@ -308,12 +313,14 @@ def test_sides_follow_what_the_load_uses(empty, monkeypatch, more, names):
         empty, {"base": "a", "ours": "b"}, LOAD._replace(more=more))
     assert [one.name for one in found] == names
     assert [one.kernel for one in found[:3]] == ["a", "b", "b"]
-    assert found[2].sizes == {"bit_wait": 1024, "dentry": 32768}
+    assert found[2].sizes == {"bit_wait": 1024, "mbcache": 4096,
+                              "dentry": 32768}
 
 
 def test_size_that_was_not_taken():
     side = Side("four", None, {"dentry": 1024})
-    bench_multiuser.check_sizes(side, {"dentry": {"buckets": 1024}, "inode": {}})
+    bench_multiuser.check_sizes(side, {"dentry": {"buckets": 1024},
+                                       "inode": {"buckets": 1}})
     with pytest.raises(common.Failure, match="dentry:1024 gave 512 buckets"):
         bench_multiuser.check_sizes(side, {"dentry": {"buckets": 512}})
 
