@@ -141,6 +141,8 @@ def finish(root):
         (root / link).unlink(missing_ok=True)
         (root / link).symlink_to(target)
     inside(root, "/sbin/ldconfig")
+    if not (root / WORDS).is_file():
+        die(f"package iamerican has no /{WORDS}, the words for spell")
     (root / "words").write_bytes(gzip.decompress((root / WORDS).read_bytes()))
     inside(root, "/usr/bin/buildhash", "-s", "/words",
            "/usr/lib/ispell/english.aff", "/usr/lib/ispell/american.hash")

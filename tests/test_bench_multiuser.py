@@ -173,6 +173,14 @@ def test_broken_package_is_named(tmp_path):
         usersystem.unpack(tmp_path, tmp_path / "root")
 
 
+def test_package_without_words_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(usersystem, "inside", lambda *words: None)
+    for name in ("usr/bin", "usr/lib/ispell"):
+        (tmp_path / name).mkdir(parents=True)
+    with pytest.raises(common.Failure, match="iamerican has no /usr/share/isp"):
+        usersystem.finish(tmp_path)
+
+
 def test_disk_is_made_once(tmp_path, monkeypatch):
     made = []
 
