@@ -65,6 +65,8 @@ BENCHMARKS = {
     "htree": Benchmark(bench_htree, 40, 480, 9000),
     "index": Benchmark(bench_index, 60, 240, 3600, r"(?!bytes)"),
     "buffer": Benchmark(bench_buffer, 60, 480, 7200, r".*contentions"),
+    "multiuser": Benchmark(bench_multiuser, 120, 1800, 9000,
+                           r"scripts|throughput|nodes"),
     "readers": Benchmark(bench_readers, 40, 120, 3600,
                          r"(mapped_)?readers_ratio|random_read_hash|.*lock"),
 }
@@ -185,18 +187,5 @@ def apart(one, other):
 
 
 if __name__ == "__main__":
-    dispatch({"all": every, "compare": compare} | {name: verb(name) for name in BENCHMARKS})
-    dispatch({"buffer": verb("buffer", bench_buffer.measure),
-              "crowd": verb("crowd", bench_crowd.measure),
-              "halfmd4": verb("halfmd4", bench_halfmd4.measure),
-              "hashstats": verb("hashstats", bench_hashstats.measure),
-              "herd": verb("herd", bench_herd.measure),
-              "htree": verb("htree", bench_htree.measure),
-              "index": verb("index", bench_index.measure),
-              "inode": verb("inode", bench_inode.measure),
-              "mbcache": verb("mbcache", bench_mbcache.measure),
-              "multiuser": verb("multiuser", bench_multiuser.measure),
-              "readers": verb("readers", bench_readers.measure),
-              "spread": verb("spread", bench_spread.measure),
-              "wake": verb("wake", bench_wake.measure),
-              "xattr": verb("xattr", bench_xattr.measure)})
+    dispatch({"all": every, "compare": compare}
+             | {name: verb(name) for name in BENCHMARKS})

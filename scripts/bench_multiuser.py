@@ -105,8 +105,9 @@ class Load(NamedTuple):
     more: bool          # small, and each table alone at the base's size
 
 
-QUICK = Load((2, 4), rounds=1, more=False)
-FULL = Load((2, 4, 8, 16), rounds=5, more=True)
+LOADS = {"quick": Load((2, 4), rounds=1, more=False),
+         "usual": Load((2, 4, 8, 16), rounds=1, more=True),
+         "long": Load((2, 4, 8, 16), rounds=5, more=True)}
 
 
 class Side(NamedTuple):
@@ -142,10 +143,9 @@ TITLES = {"nodes": "nodes for each look-up", "rate": "scripts an hour",
 AGAIN = "again"
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     insncounts.plugin()     # what is missing shows before the builds
-    load = QUICK if quick else FULL
     kernels = {"ours": build.patched(),
                "base": build.build("base", [build.CONFIGS / "guest.config"],
                                    gitcmd.ref("base", source.base_repo()))}

@@ -351,7 +351,7 @@ def test_job_of_a_guest():
     assert said.endswith("multiuser /mnt/home /home/user.sh -r /mnt -n 2 -n 4 "
                          "-w 1 -c\n")
     assert "-n 2 -n 4 -n 8 -n 16 -w 1\n" in bench_multiuser.script(
-        bench_multiuser.FULL)
+        bench_multiuser.LOADS["long"])
 
 
 # Instructions and figures.
@@ -391,7 +391,7 @@ def test_instructions_of_a_round():
 @pytest.fixture(name="empty")
 def empty_result(monkeypatch):
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    result = benchresult.Result("multiuser", quick=True)
+    result = benchresult.Result("multiuser", size="quick")
     result.machine(accelerator="tcg")
     return result
 
