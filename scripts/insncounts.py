@@ -19,6 +19,7 @@ KERNEL = 1 << 63
 USER = "[user]"
 # What the compiler splits off a function counts as that function.
 PART = re.compile(r"\.(cold|part|isra|constprop)\b.*")
+INTERRUPT = re.compile(r"asm_(common_interrupt|spurious_interrupt|sysvec_.*)")
 TURNS = 100_000
 EMULATED = accelerators.Accelerator("tcg", "instructions are counted")
 
@@ -27,7 +28,8 @@ class Segment:
     """What ran between two markers: instructions and entries by symbol.
 
     .calls is how often one symbol called another or jumped into it, by (from,
-    to): what is called through a pointer is not there.
+    to): what is called through a pointer is not there.  .atomics is how many
+    of the instructions are atomic: with the prefix LOCK, or an XCHG with memory.
     """
 
     def __init__(self, label):
@@ -35,6 +37,7 @@ class Segment:
         self.insns = collections.Counter()
         self.entries = collections.Counter()
         self.calls = collections.Counter()
+        self.atomics = collections.Counter()
 
 
 @functools.cache
@@ -78,20 +81,31 @@ def trial(path):
     return None
 
 
-def option(path, out):
+def option(path, out, skip=()):
     # A comma ends a value for QEMU, two are one.
     plain = str(path).replace(",", ",,")
-    return ["-plugin", f"{plain},out={out}"]
+    words = f",skip={':'.join(f'{one:x}' for one in skip)}" if skip else ""
+    return ["-plugin", f"{plain},out={out}{words}"]
 
 
 def count(kernel, script, qemu=(), **options):
     """Run a job; give its Segments, its output and the QEMU command."""
     machine = guest.Guest(kernel, script, cpus=1, accel=EMULATED,
                           qemu=[*option(plugin(), "counts"), *qemu], **options)
+def count(kernel, script, interrupts=True, **options):
+    """Run a job; give its Segments, its output and the QEMU command.
+
+    interrupts=False leaves out what runs in interrupts, if the kernel runs
+    where it was linked (nokaslr).
+    """
+    symbols = Symbols(kernel)
+    skip = () if interrupts else symbols.interrupts()
+    machine = guest.Guest(kernel, script, cpus=1, accel=EMULATED,
+                          qemu=option(plugin(), "counts", skip), **options)
     with machine:
         output = machine.finish().output
         lines = (machine.folder / "counts").read_text().splitlines()
-        return segments(lines, Symbols(kernel)), output, machine.command()
+        return segments(lines, symbols), output, machine.command()
 
 
 class Symbols:
@@ -106,6 +120,16 @@ class Symbols:
         self.addresses = [address for address, _, _ in table]
         self.names = [name for _, name, _ in table]
         self.starts = {address for address, _, whole in table if whole}
+
+    def interrupts(self):
+        """Where the kernel enters interrupts; exceptions are not among them."""
+        found = sorted(address for address, name
+                       in zip(self.addresses, self.names)
+                       if INTERRUPT.fullmatch(name))
+        if not found:
+            die("System.map names no entry of an interrupt, such as "
+                "asm_common_interrupt")
+        return found
 
     def name(self, address):
         if address < KERNEL:
@@ -124,6 +148,7 @@ def segments(lines, symbols):
             address, executions = int(block[0], 16), int(block[2])
             name = symbols.name(address)
             segment.insns[name] += int(block[1]) * executions
+            segment.atomics[name] += int(block[4]) * executions
             if address in symbols.starts:
                 segment.entries[name] += executions
             called = symbols.name(int(block[3], 16))

@@ -61,15 +61,16 @@ ffffffff82000000 D data
 def test_blocks_become_symbols(tmp_path):
     (tmp_path / "System.map").write_text(SYSTEM_MAP)
     symbols = insncounts.Symbols(tmp_path / "vmlinux")
-    lines = ["1 7", "1 7 ffffffff81000100 5 10 ffffffff81000200",
-             "1 7 ffffffff81000110 3 4 ffffffff81000180",
-             "1 7 ffffffff81000180 2 1 ffffffff81000200",
-             "1 7 ffffffff81000204 1 1 0", "1 7 401000 6 2 401000", "2 8"]
+    lines = ["1 7", "1 7 ffffffff81000100 5 10 ffffffff81000200 2",
+             "1 7 ffffffff81000110 3 4 ffffffff81000180 1",
+             "1 7 ffffffff81000180 2 1 ffffffff81000200 0",
+             "1 7 ffffffff81000204 1 1 0 0", "1 7 401000 6 2 401000 1", "2 8"]
     first, second = insncounts.segments(lines, symbols)
     assert first.label == 7
     assert first.insns == {"looked_up": 64, "other": 1, "[user]": 12}
     assert first.entries == {"looked_up": 10}
     assert first.calls == {("looked_up", "other"): 11}
+    assert +first.atomics == {"looked_up": 24, "[user]": 2}
     assert second.label == 8 and not second.insns
 
 

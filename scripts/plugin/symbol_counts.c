@@ -5,9 +5,9 @@
  * A plugin for QEMU's TCG.  Each translation block that runs while a segment is
  * open is counted; at the end of the segment its blocks are written out, one
  * line each: segment, label, address, instructions of the block, executions,
- * and the address that its last instruction calls or jumps to, 0 if it does
- * neither or does it through a pointer.  Lines of "segment label" alone begin a
- * segment, so that an empty one shows.
+ * the address that its last instruction calls or jumps to, 0 if it does neither
+ * or does it through a pointer, and how many of the instructions are atomic.
+ * Lines of "segment label" alone begin a segment, so that an empty one shows.
  *
  * A marker is the seven-byte no-op `nopl 0x6268LLKK(%rax)` in user space: KK is
  * 1 to open a segment and 2 to close it, LL its label.  The block that opens a
@@ -16,7 +16,11 @@
  * For guests of one CPU: then nothing here runs twice at a time, and an
  * interrupt comes between two blocks and never within one.
  *
- * Argument: out=FILE.  Compiled with -DAPI=N, the version of the plugin API.
+ * Arguments: out=FILE and, if interrupts are not to be counted, skip=ADDRESSES:
+ * where the kernel enters an interrupt, in hexadecimal, parted by colons.  From
+ * there on nothing is counted until the IRET that belongs to it.
+ *
+ * Compiled with -DAPI=N, the version of the plugin API.
  * QEMU comes without a header; these are the prototypes that we use.
  */
 #include <stdbool.h>
@@ -82,6 +86,9 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
 #define SLOTS		(1 << SLOT_BITS)
 #define MARKER_SIZE	7
 #define BRANCH_SIZE	5
+#define IRET_SIZE	2
+#define INSN_MAX	15
+#define SKIPPED_MAX	256
 #define OPEN		1
 #define CLOSE		2
 /* Addresses of the kernel have the highest bit. */
@@ -92,11 +99,15 @@ struct block {
 	uint64_t target;
 	uint64_t executions;
 	size_t insns;
+	size_t atomics;
 	struct block *next;
 };
 
 static struct block *blocks[SLOTS];
 static bool counting;
+static uint64_t skipped[SKIPPED_MAX];
+static size_t nr_skipped;
+static unsigned int interrupts;		/* entered and not yet left */
 static unsigned int segment;
 static FILE *out;
 
@@ -105,14 +116,15 @@ static FILE *out;
  * code translated again is the same block, patched code of another length or
  * with another end is another.
  */
-static struct block *find_block(uint64_t address, size_t insns, uint64_t target)
+static struct block *find_block(uint64_t address, size_t insns, uint64_t target,
+				size_t atomics)
 {
 	unsigned int slot = address * 0x9e3779b97f4a7c15 >> (64 - SLOT_BITS);
 	struct block *block;
 
 	for (block = blocks[slot]; block; block = block->next)
 		if (block->address == address && block->insns == insns &&
-		    block->target == target)
+		    block->target == target && block->atomics == atomics)
 			return block;
 	block = calloc(1, sizeof(*block));
 	if (!block) {
@@ -122,6 +134,7 @@ static struct block *find_block(uint64_t address, size_t insns, uint64_t target)
 	block->address = address;
 	block->insns = insns;
 	block->target = target;
+	block->atomics = atomics;
 	block->next = blocks[slot];
 	blocks[slot] = block;
 	return block;
@@ -146,12 +159,13 @@ static void write_counts(unsigned int label)
 	for (slot = 0; slot < SLOTS; slot++)
 		for (block = blocks[slot]; block; block = block->next)
 			if (block->executions)
-				fprintf(out, "%u %u %llx %zu %llu %llx\n", segment,
-					label,
+				fprintf(out, "%u %u %llx %zu %llu %llx %zu\n",
+					segment, label,
 					(unsigned long long)block->address,
 					block->insns,
 					(unsigned long long)block->executions,
-					(unsigned long long)block->target);
+					(unsigned long long)block->target,
+					block->atomics);
 	fflush(out);
 }
 
@@ -160,8 +174,24 @@ static void on_block(unsigned int cpu, void *data)
 	struct block *block = data;
 
 	(void)cpu;
-	if (counting)
+	if (counting && !interrupts)
 		block->executions++;
+}
+
+static void on_interrupt(unsigned int cpu, void *data)
+{
+	(void)cpu;
+	(void)data;
+	interrupts++;
+}
+
+/* Page faults and the like end so, too, but none happens in an interrupt. */
+static void on_return(unsigned int cpu, void *data)
+{
+	(void)cpu;
+	(void)data;
+	if (interrupts)
+		interrupts--;
 }
 
 static void on_marker(unsigned int cpu, void *data)
@@ -180,18 +210,76 @@ static void on_marker(unsigned int cpu, void *data)
 	}
 }
 
-/* Whether an instruction has this size; its bytes, if so. */
-static bool read_code(const struct qemu_plugin_insn *insn, uint8_t *code,
+static bool copy_code(const struct qemu_plugin_insn *insn, uint8_t *code,
 		      size_t size)
 {
-	if (qemu_plugin_insn_size(insn) != size)
-		return false;
 #if API >= 3
 	return qemu_plugin_insn_data(insn, code, size) == size;
 #else
 	memcpy(code, qemu_plugin_insn_data(insn), size);
 	return true;
 #endif
+}
+
+/* Whether an instruction has this size; its bytes, if so. */
+static bool read_code(const struct qemu_plugin_insn *insn, uint8_t *code,
+		      size_t size)
+{
+	return qemu_plugin_insn_size(insn) == size && copy_code(insn, code, size);
+}
+
+static bool is_prefix(uint8_t byte)
+{
+	static const uint8_t prefixes[] = { 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65,
+					    0x66, 0x67, 0xf2, 0xf3 };
+
+	return memchr(prefixes, byte, sizeof(prefixes));
+}
+
+/* With the prefix LOCK, or XCHG with memory, which needs none. */
+static bool is_atomic(const struct qemu_plugin_insn *insn)
+{
+	uint8_t code[INSN_MAX + 2] = { 0 };
+	size_t i = 0, size = qemu_plugin_insn_size(insn);
+
+	if (size > INSN_MAX || !copy_code(insn, code, size))
+		return false;
+	while (i < size && is_prefix(code[i]))
+		i++;
+	if (code[i] == 0xf0)
+		return true;
+	/* REX */
+	if ((code[i] & 0xf0) == 0x40)
+		i++;
+	return (code[i] == 0x86 || code[i] == 0x87) && code[i + 1] < 0xc0;
+}
+
+static size_t count_atomics(const struct qemu_plugin_tb *tb)
+{
+	size_t i, found = 0, insns = qemu_plugin_tb_n_insns(tb);
+
+	for (i = 0; i < insns; i++)
+		found += is_atomic(qemu_plugin_tb_get_insn(tb, i));
+	return found;
+}
+
+/* IRET of 64 bits: it ends an interrupt or an exception. */
+static bool is_return(const struct qemu_plugin_insn *insn)
+{
+	uint8_t code[IRET_SIZE];
+
+	return read_code(insn, code, sizeof(code)) && code[0] == 0x48 &&
+	       code[1] == 0xcf;
+}
+
+static bool is_skipped(uint64_t address)
+{
+	size_t i;
+
+	for (i = 0; i < nr_skipped; i++)
+		if (skipped[i] == address)
+			return true;
+	return false;
 }
 
 /* Kind and label of a marker, 0 for any other instruction. */
@@ -220,6 +308,21 @@ static uint64_t target(const struct qemu_plugin_insn *insn)
 	return qemu_plugin_insn_vaddr(insn) + sizeof(code) + distance;
 }
 
+/* Before the block is counted: what enters an interrupt is no longer. */
+static void watch_interrupts(struct qemu_plugin_tb *tb, uint64_t address)
+{
+	struct qemu_plugin_insn *last =
+		qemu_plugin_tb_get_insn(tb, qemu_plugin_tb_n_insns(tb) - 1);
+
+	if (is_skipped(address))
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_interrupt,
+						     QEMU_PLUGIN_CB_NO_REGS, NULL);
+	if (is_return(last))
+		qemu_plugin_register_vcpu_insn_exec_cb(last, on_return,
+						       QEMU_PLUGIN_CB_NO_REGS,
+						       NULL);
+}
+
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	uint64_t address = qemu_plugin_tb_vaddr(tb);
@@ -227,10 +330,13 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, insns - 1);
 
 	(void)id;
+	if (nr_skipped && address & KERNEL)
+		watch_interrupts(tb, address);
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block,
 					     QEMU_PLUGIN_CB_NO_REGS,
 					     find_block(address, insns,
-							target(last)));
+							target(last),
+							count_atomics(tb)));
 	if (address & KERNEL)
 		return;
 	for (i = 0; i < insns; i++) {
@@ -249,11 +355,31 @@ static int refuse(const char *why)
 	return -1;
 }
 
+/* skip=HEX:HEX... */
+static bool read_skipped(const char *text)
+{
+	char *end;
+
+	if (strncmp(text, "skip=", 5))
+		return false;
+	text += 5;
+	while (nr_skipped < SKIPPED_MAX) {
+		skipped[nr_skipped++] = strtoull(text, &end, 16);
+		if (end == text || (*end && *end != ':'))
+			return false;
+		if (!*end)
+			return true;
+		text = end + 1;
+	}
+	return false;
+}
+
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
 			int argc, char **argv)
 {
-	if (argc != 1 || strncmp(argv[0], "out=", 4))
-		return refuse("accepted is one argument, out=FILE");
+	if (argc < 1 || argc > 2 || strncmp(argv[0], "out=", 4) ||
+	    (argc == 2 && !read_skipped(argv[1])))
+		return refuse("accepted are out=FILE and then skip=ADDRESSES");
 	if (!info->system_emulation || info->system.max_vcpus > 1)
 		return refuse("only a system of one CPU can be counted");
 	out = fopen(argv[0] + 4, "w");
