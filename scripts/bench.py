@@ -18,6 +18,7 @@ import bench_herd
 import bench_htree
 import bench_index
 import bench_inode
+import bench_locking
 import bench_mbcache
 import bench_multiuser
 import bench_readers
@@ -189,3 +190,17 @@ def apart(one, other):
 if __name__ == "__main__":
     dispatch({"all": every, "compare": compare}
              | {name: verb(name) for name in BENCHMARKS})
+    dispatch({"buffer": verb("buffer", bench_buffer.measure),
+              "crowd": verb("crowd", bench_crowd.measure),
+              "halfmd4": verb("halfmd4", bench_halfmd4.measure),
+              "hashstats": verb("hashstats", bench_hashstats.measure),
+              "herd": verb("herd", bench_herd.measure),
+              "htree": verb("htree", bench_htree.measure),
+              "index": verb("index", bench_index.measure),
+              "inode": verb("inode", bench_inode.measure),
+              "locking": verb("locking", bench_locking.measure),
+              "mbcache": verb("mbcache", bench_mbcache.measure),
+              "readers": verb("readers", bench_readers.measure),
+              "spread": verb("spread", bench_spread.measure),
+              "wake": verb("wake", bench_wake.measure),
+              "xattr": verb("xattr", bench_xattr.measure)})

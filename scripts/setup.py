@@ -17,6 +17,7 @@ GROUPS = {
     "python": "python3-venv",
     "boot": "qemu-system-x86 busybox-static e2fsprogs kmod udev",
     "check": "sparse gdb groff-base python3-ply python3-git liburcu-dev",
+    "xfs": "xfsprogs",
     "deb": "debhelper dpkg-dev openssl",
     "picture": "python3-matplotlib",
     "debian-config": "linux-config-6.12",
