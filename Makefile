@@ -47,10 +47,10 @@ help:
 	echo "  make report        what was measured last, beside the tables of the documents"
 	echo "                     that the series comes from, with pictures, in build/report"
 	echo "  make bench         every benchmark; make bench-NAME one of them (bench-buffer,"
-	echo "                     bench-crowd, bench-halfmd4, bench-hashstats, bench-herd,"
-	echo "                     bench-htree, bench-index, bench-inode, bench-locking,"
-	echo "                     bench-mbcache, bench-readers, bench-spread, bench-wake,"
-	echo "                     bench-xattr)"
+	echo "                     bench-crowd, bench-dentry, bench-halfmd4, bench-hashstats,"
+	echo "                     bench-herd, bench-htree, bench-index, bench-inode,"
+	echo "                     bench-locking, bench-mbcache, bench-readers, bench-spread,"
+	echo "                     bench-wake, bench-xattr)"
 	echo
 	echo "  make setup         install packages and the Python environment (others do it too)"
 	echo "  make clean         remove what was built; keep downloads, compiler cache, Python"
@@ -120,8 +120,8 @@ bench: bench-all
 bench-compare: python
 	$(SCRIPT)/bench.py compare
 bench: bench-spread bench-halfmd4 bench-mbcache bench-hashstats bench-wake \
-	bench-inode bench-xattr bench-crowd bench-herd bench-htree bench-index \
-	bench-buffer bench-readers bench-locking
+	bench-inode bench-dentry bench-xattr bench-crowd bench-herd bench-htree \
+	bench-index bench-buffer bench-readers bench-locking
 
 bench-%: python
 	$(SCRIPT)/bench.py $*

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import bench_buffer
 import bench_crowd
 import bench_functions
+import bench_dentry
 import bench_halfmd4
 import bench_hashstats
 import bench_herd
@@ -192,6 +193,7 @@ if __name__ == "__main__":
              | {name: verb(name) for name in BENCHMARKS})
     dispatch({"buffer": verb("buffer", bench_buffer.measure),
               "crowd": verb("crowd", bench_crowd.measure),
+              "dentry": verb("dentry", bench_dentry.measure),
               "halfmd4": verb("halfmd4", bench_halfmd4.measure),
               "hashstats": verb("hashstats", bench_hashstats.measure),
               "herd": verb("herd", bench_herd.measure),

@@ -145,11 +145,11 @@ def boot(vmlinux, mem=4096, append=(), limit=120):
     return text
 
 
-def cache_mb():
-    """Size of the second level of cache of one processor."""
+def cache_mb(level=2):
+    """Size of a level of cache of one processor; 2 where it is not known."""
     folder = Path("/sys/devices/system/cpu/cpu0/cache")
     for index in sorted(folder.glob("index*")):
-        if (index / "level").read_text().strip() == "2":
+        if (index / "level").read_text().strip() == str(level):
             size = (index / "size").read_text().strip()
             return max(1, int(size.removesuffix("K")) >> 10)
     return 2

@@ -108,7 +108,8 @@ def test_compiler_is_checked(compiler, tmp_path):
         uml.check_calls(tmp_path / "call.o", other)
 
 
-@pytest.mark.parametrize("bench", ("index_bench", "mbcache_bench", "wake_bench"))
+@pytest.mark.parametrize("bench", ("dentry_bench", "index_bench",
+                                   "mbcache_bench", "wake_bench"))
 def test_bench_is_built_in(bench):
     repo = source.base_repo()
     base = gitcmd.ref("base", repo)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the parts of the benchmark of the dentry cache share. */
+#ifndef DENTRY_BENCH_H
+#define DENTRY_BENCH_H
+
+#include <linux/dcache.h>
+#include <linux/types.h>
+
+#define NAME_SIZE	16
+#define HOT_NAMES	10000	/* of a small set */
+
+/* What a look-up is given; lies in one half of a cache line. */
+struct key {
+	struct dentry	*parent;
+	u64		hash_len;
+	char		name[NAME_SIZE];
+};
+
+/* names.c: a file system, its directories, and names in them. */
+int mount_names(void);
+struct vfsmount *names_mount(void);
+void set_key(struct key *key, char letter, unsigned int number);
+struct dentry *add_name(const struct key *key, struct inode *inode,
+			const struct dentry_operations *ops);
+struct inode *new_file(void);
+unsigned long nr_buckets(void);
+unsigned int nodes_of(const struct key *key);
+
+static inline struct qstr name_of(const struct key *key)
+{
+	return (struct qstr){ .hash_len = key->hash_len, .name = key->name };
+}
+
+/* dentry_bench.c: the clock. */
+u64 read_clock(void);
+u64 median_ps(u64 *cycles, unsigned int count);
+
+/* pressure.c */
+int run_pressure(unsigned int pressure, unsigned int steps);
+
+#endif /* DENTRY_BENCH_H */
