@@ -40,17 +40,12 @@ help:
 	echo "  make uninstall-tools"
 	echo "                     remove them"
 	echo "  make bench         every benchmark, one after the other; make bench-NAME one of"
-	echo "                     them (buffer, crowd, functions, halfmd4, hashstats, herd,"
-	echo "                     htree, index, inode, mbcache, multiuser, readers, spread, wake,"
-	echo "                     xattr)"
+	echo "                     them (buffer, crowd, dentry, functions, halfmd4, hashstats,"
+	echo "                     herd, htree, index, inode, locking, mbcache, multiuser, readers,"
+	echo "                     spread, wake, xattr)"
 	echo "  make bench-compare the last two runs of each benchmark, held against each other"
 	echo "  make report        what was measured last, beside the tables of the documents"
 	echo "                     that the series comes from, with pictures, in build/report"
-	echo "  make bench         every benchmark; make bench-NAME one of them (bench-buffer,"
-	echo "                     bench-crowd, bench-dentry, bench-halfmd4, bench-hashstats,"
-	echo "                     bench-herd, bench-htree, bench-index, bench-inode,"
-	echo "                     bench-locking, bench-mbcache, bench-readers, bench-spread,"
-	echo "                     bench-wake, bench-xattr)"
 	echo
 	echo "  make setup         install packages and the Python environment (others do it too)"
 	echo "  make clean         remove what was built; keep downloads, compiler cache, Python"
@@ -119,9 +114,6 @@ bench: bench-all
 
 bench-compare: python
 	$(SCRIPT)/bench.py compare
-bench: bench-spread bench-halfmd4 bench-mbcache bench-hashstats bench-wake \
-	bench-inode bench-dentry bench-xattr bench-crowd bench-herd bench-htree \
-	bench-index bench-buffer bench-readers bench-locking
 
 bench-%: python
 	$(SCRIPT)/bench.py $*

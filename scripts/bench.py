@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import bench_buffer
 import bench_crowd
-import bench_functions
 import bench_dentry
+import bench_functions
 import bench_halfmd4
 import bench_hashstats
 import bench_herd
@@ -67,6 +67,8 @@ BENCHMARKS = {
     "htree": Benchmark(bench_htree, 40, 480, 9000),
     "index": Benchmark(bench_index, 60, 240, 3600, r"(?!bytes)"),
     "buffer": Benchmark(bench_buffer, 60, 480, 7200, r".*contentions"),
+    "dentry": Benchmark(bench_dentry, 60, 300, 1200, r".*"),
+    "locking": Benchmark(bench_locking, 60, 120, 600, r"(aa_)?atomics"),
     "multiuser": Benchmark(bench_multiuser, 120, 1800, 9000,
                            r"scripts|throughput|nodes"),
     "readers": Benchmark(bench_readers, 40, 120, 3600,
@@ -191,18 +193,3 @@ def apart(one, other):
 if __name__ == "__main__":
     dispatch({"all": every, "compare": compare}
              | {name: verb(name) for name in BENCHMARKS})
-    dispatch({"buffer": verb("buffer", bench_buffer.measure),
-              "crowd": verb("crowd", bench_crowd.measure),
-              "dentry": verb("dentry", bench_dentry.measure),
-              "halfmd4": verb("halfmd4", bench_halfmd4.measure),
-              "hashstats": verb("hashstats", bench_hashstats.measure),
-              "herd": verb("herd", bench_herd.measure),
-              "htree": verb("htree", bench_htree.measure),
-              "index": verb("index", bench_index.measure),
-              "inode": verb("inode", bench_inode.measure),
-              "locking": verb("locking", bench_locking.measure),
-              "mbcache": verb("mbcache", bench_mbcache.measure),
-              "readers": verb("readers", bench_readers.measure),
-              "spread": verb("spread", bench_spread.measure),
-              "wake": verb("wake", bench_wake.measure),
-              "xattr": verb("xattr", bench_xattr.measure)})

@@ -48,8 +48,9 @@ class Load(NamedTuple):
     steps: int          # of the load under pressure
 
 
-QUICK = Load(3, 40, 60, 250_000, 500_000)
-FULL = Load(9, 100, 500, 250_000, 2_000_000)
+LOADS = {"quick": Load(3, 40, 60, 250_000, 500_000),
+         "usual": Load(5, 100, 200, 250_000, 500_000),
+         "long": Load(9, 100, 500, 250_000, 2_000_000)}
 
 CASE = re.compile(
     r"^dentry_bench: set (\w+) op (\w+) cache (\w+) names (\d+) hot (\d+) "
@@ -63,9 +64,8 @@ END = re.compile(r"^dentry_bench: end (-?\d+)$", re.M)
 PICTURE = FOLDER / "dentry.png"
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
-    load = QUICK if quick else FULL
     kernel = uml.kernel("dentry_bench", "dentry-patched", series.compose(),
                         fragments=[CONFIG])
     result.kernel(kernel)

@@ -65,8 +65,9 @@ class Load(NamedTuple):
     repeats: int        # of each case in a guest
 
 
-QUICK = Load(("base", "ours", "hash", "again"), 9)
-FULL = Load(("base", "ours", "hash", "again", "ours-again"), 31)
+LOADS = {"quick": Load(("base", "ours", "hash", "again"), 3),
+         "usual": Load(("base", "ours", "hash", "again"), 9),
+         "long": Load(("base", "ours", "hash", "again", "ours-again"), 31)}
 TITLES = {"base": "base", "ours": "ours", "hash": "ours, page hash",
           "again": "base again", "ours-again": "ours again"}
 
@@ -91,11 +92,10 @@ def cases():
             if case[:4] != ("xfs", "small", "write", "together")]
 
 
-def measure(result, quick):
+def measure(result, load):
     """The whole benchmark."""
     insncounts.plugin()     # what is missing shows before the builds
     ensure_packages("xfs")
-    load = QUICK if quick else FULL
     kernels = build_all()
     for kernel in kernels.values():
         result.kernel(kernel)

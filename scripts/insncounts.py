@@ -88,11 +88,7 @@ def option(path, out, skip=()):
     return ["-plugin", f"{plain},out={out}{words}"]
 
 
-def count(kernel, script, qemu=(), **options):
-    """Run a job; give its Segments, its output and the QEMU command."""
-    machine = guest.Guest(kernel, script, cpus=1, accel=EMULATED,
-                          qemu=[*option(plugin(), "counts"), *qemu], **options)
-def count(kernel, script, interrupts=True, **options):
+def count(kernel, script, qemu=(), interrupts=True, **options):
     """Run a job; give its Segments, its output and the QEMU command.
 
     interrupts=False leaves out what runs in interrupts, if the kernel runs
@@ -101,7 +97,8 @@ def count(kernel, script, interrupts=True, **options):
     symbols = Symbols(kernel)
     skip = () if interrupts else symbols.interrupts()
     machine = guest.Guest(kernel, script, cpus=1, accel=EMULATED,
-                          qemu=option(plugin(), "counts", skip), **options)
+                          qemu=[*option(plugin(), "counts", skip), *qemu],
+                          **options)
     with machine:
         output = machine.finish().output
         lines = (machine.folder / "counts").read_text().splitlines()

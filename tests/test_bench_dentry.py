@@ -92,7 +92,7 @@ def test_bad_load_is_refused(text, reason):
 @pytest.fixture
 def result(monkeypatch):
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    one = benchresult.Result("dentry", quick=True)
+    one = benchresult.Result("dentry", size="quick")
     one.machine(huge_pages=True)
     for turn in range(2):
         for size, ns in NS.items():

@@ -166,8 +166,8 @@ def test_cases_and_their_guest():
 def result(monkeypatch):
     """One by one 2 a page, together 1, and ours has one more of each."""
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    one = benchresult.Result("locking", quick=True)
-    for kind in bench_locking.QUICK.kinds:
+    one = benchresult.Result("locking", size="quick")
+    for kind in bench_locking.LOADS["quick"].kinds:
         for case in bench_locking.cases():
             for turn in range(REPEATS):
                 count = case.pages * (2 if case.how == "one" else 1)
