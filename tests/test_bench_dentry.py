@@ -8,6 +8,7 @@ import pytest
 import bench_dentry
 import benchresult
 import common
+import series
 import uml
 
 DEFAULT = bench_dentry.default_buckets(bench_dentry.MEMORY)
@@ -152,3 +153,27 @@ def test_all_objects_have_their_source():
     for name in ("dentry_bench", "names", "pressure"):
         assert f"{name}.o" in kbuild
         assert f"{uml.BENCHES}/dentry_bench/{name}.c" in files
+
+
+@pytest.mark.long
+def test_kernel_counts_nodes():
+    """More in small tables; and names go while others are made."""
+    kernel = uml.kernel("dentry_bench", "dentry-patched", series.compose(),
+                        fragments=[bench_dentry.CONFIG])
+    assert not kernel.warnings
+    found = {}
+    for size in ("1_64", "1"):
+        text = uml.boot(kernel.vmlinux, bench_dentry.MEMORY, [
+            "dentry_bench.samples=10", "dentry_bench.budget_ms=1",
+            "dentry_bench.large=100000", *bench_dentry.entries(size, DEFAULT)])
+        for case in bench_dentry.parse_sizes(text, size)["cases"]:
+            found[size, case["set"], case["op"]] = case["nodes"]
+    assert 1 <= found["1", "small", "hit"] < found["1_64", "small", "hit"] < 2
+    # The load is 100,000 names in 8192 buckets.
+    assert 12 < found["1_64", "large", "miss"] < 13
+    assert 6.5 < found["1_64", "large", "hit"] < 7.5
+    text = uml.boot(kernel.vmlinux, bench_dentry.PRESSURE_MEMORY, [
+        "dentry_bench.pressure=100", "dentry_bench.steps=200000"])
+    load = bench_dentry.parse_pressure(text, 100, "1")
+    assert 0 < load["names"] < load["made"]
+    assert load["hits"] > load["lookups"] / 2
