@@ -40,7 +40,7 @@ import hashstats_file
 import insncounts
 import source
 import usersystem
-from bench_xattr import CLOCK, functions
+from bench_xattr import CLOCK, functions, remaining
 from benchresult import table
 from common import ROOT, die, step
 
@@ -280,13 +280,6 @@ def carry_out(result, jobs, load):
         with step(f"{job.title}, {number + 1} of {len(jobs)}") as now:
             now.note = remaining(number, len(jobs), time.monotonic() - start)
             run[job.kind](result, job, load)
-
-
-def remaining(done, whole, seconds):
-    if not done:
-        return ""
-    minutes = seconds / done * (whole - done) / 60
-    return f"about {minutes:.0f} min were left at its start"
 
 
 def take_rate(result, job, load):
