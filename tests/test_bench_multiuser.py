@@ -346,6 +346,15 @@ def test_plan():
     assert jobs[1].title == "scripts an hour, base"
 
 
+def test_estimate_knows_that_counting_is_slow():
+    base, = sides("base")
+    jobs = [Job("rate", base), Job("count", base), Job("rate", base)]
+    assert [job.work for job in jobs] == [1, 2, 1]
+    assert bench_multiuser.remaining(0, 4, 0) == ""
+    assert bench_multiuser.remaining(1, 4, 100) == \
+        "about 5 min were left at its start"
+
+
 def test_job_of_a_guest():
     said = bench_multiuser.script(LOAD, "-c")
     assert said.endswith("multiuser /mnt/home /home/user.sh -r /mnt -n 2 -n 4 "
