@@ -51,8 +51,9 @@ class Result(Kept):
             "vmlinux_sha256": digest(kernel.vmlinux)}
 
     def command(self, name, words):
-        """The QEMU command of one kind of run."""
-        self.data["commands"].setdefault(name, shlex.join(map(str, words)))
+        """The QEMU command of one kind of run, from the root of all this."""
+        line = shlex.join(map(str, words)).replace(f"{ROOT}/", "")
+        self.data["commands"].setdefault(name, line)
 
     def run(self, kind, **values):
         self.data["runs"].append({"kind": kind, **values})
@@ -112,7 +113,8 @@ def machine():
     model = re.search(r"^model name\s*: (.*)", info, re.M)
     return {"cpu": model[1] if model else platform.machine(),
             "cores": os.cpu_count(), "memory_bytes": limits.host_memory(),
-            "linux": platform.release(), "load_average": os.getloadavg()[0],
+            "linux": platform.release().partition("-")[0],
+            "load_average": os.getloadavg()[0],
             "qemu": run([QEMU, "--version"]).stdout.split("\n")[0]}
 
 

@@ -5,13 +5,8 @@ import json
 import sys
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-# A drawing that can be mailed: text as text, the same each time.
-matplotlib.rcParams["svg.fonttype"] = "none"
-matplotlib.rcParams["svg.hashsalt"] = "boothash"
-from matplotlib import pyplot  # noqa: E402  pylint: disable=wrong-import-position
+from picturefile import save  # it chooses how matplotlib draws
+from matplotlib import pyplot
 
 # Kernel -> what it is called, colour, line.
 SHOWN = {"base": ("6.12", "tab:red", "o-"),
@@ -39,13 +34,7 @@ def draw(rows, path):
     handles, _ = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles[:2], [label for label, _, _ in SHOWN.values()],
                   loc="upper center", ncol=2, frameon=False)
-    if path.suffix != ".svg":
-        figure.savefig(path, dpi=110)
-        return
-    figure.savefig(path, metadata={"Date": None})
-    lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text("".join(f"{line.rstrip()}\n" for line in lines),
-                    encoding="utf-8")
+    save(figure, path)
 
 
 def curves(panel, row):

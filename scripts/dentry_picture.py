@@ -4,10 +4,8 @@
 import json
 import sys
 
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot, ticker  # noqa: E402  pylint: disable=wrong-import-position
+from picturefile import save  # it chooses how matplotlib draws
+from matplotlib import pyplot, ticker
 
 # Curve -> what it is called, colour, line.
 SHOWN = {
@@ -50,7 +48,7 @@ def draw(rows, path):
     figure.legend(handles, labels, loc="upper center", ncol=3, frameon=False,
                   fontsize=8)
     figure.tight_layout(rect=(0, 0, 1, 0.9))
-    figure.savefig(path, dpi=110)
+    save(figure, path)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,8 @@ import json
 import math
 import sys
 
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  pylint: disable=wrong-import-position
+from picturefile import save  # it chooses how matplotlib draws
+from matplotlib import pyplot
 
 # Function -> what it is called, colour, mark.
 SHOWN = {
@@ -67,7 +65,7 @@ def draw(panels, path):
     figure.suptitle("How full the buckets are: situations of CITI TR 00-1, "
                     "rebuilt")
     figure.tight_layout()
-    figure.savefig(path, dpi=110)
+    save(figure, path)
 
 
 if __name__ == "__main__":

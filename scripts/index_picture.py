@@ -8,10 +8,8 @@ The first row, but for its last panel, is Figures 1 to 3 of "Examining Linux
 import json
 import sys
 
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot, ticker  # noqa: E402  pylint: disable=wrong-import-position
+from picturefile import save  # it chooses how matplotlib draws
+from matplotlib import pyplot, ticker
 
 # Curve -> what it is called, colour, line.
 SHOWN = {
@@ -57,7 +55,7 @@ def draw(rows, path):
         panel.set_ylabel("ns an operation")
     legends(figure, panels)
     figure.tight_layout(rect=(0, 0, 1, 0.93))
-    figure.savefig(path, dpi=110)
+    save(figure, path)
 
 
 def legends(figure, panels):

@@ -9,7 +9,6 @@ of the repository (results/), and the page that of Documentation.
 import shutil
 from pathlib import Path
 
-import bench_crowd
 import bench_dentry
 import bench_functions
 import bench_index
@@ -25,8 +24,9 @@ from reportpage import NEVER, Section, heading, simple_table, wrapped
 
 FOLDER = BUILD / "report"
 RESULTS = ROOT / "results"
-PAGE = ROOT / "Documentation/admin-guide/hash-table-results.rst"
+PAGE = ROOT / "Documentation/admin-guide/hashstats-results.rst"
 SIZES = {"quick": " QUICK=1", "usual": "", "long": " LONG=1"}
+KEPT_PICTURE = "hashstats-results-{}.svg"
 # In the order of the documents.
 DOCUMENTS = (report_citi, report_wakeups, report_mbcache, report_pagecache,
              report_htree)
@@ -35,7 +35,6 @@ PICTURES = {
     "functions": ("functions_picture.py", bench_functions.rows_of_picture),
     "dentry": ("dentry_picture.py", bench_dentry.rows_of_picture),
     "index": ("index_picture.py", bench_index.rows_of_picture),
-    "crowd": ("crowd_picture.py", bench_crowd.curves),
 }
 
 
@@ -66,13 +65,12 @@ class Results:
 def report():
     folder = chosen_folder()
     results = Results(folder)
-    text = page(results)
     target = FOLDER / "results.rst"
-    write_if_changed(target, text)
-    draw(results, FOLDER)
+    write_if_changed(target, page(results, "{}.png"))
+    draw(results, [FOLDER / "{}.png"])
     print(f"  report: {target.relative_to(ROOT)}")
     if flag("KEEP"):
-        keep(results, text)
+        keep(results)
 
 
 def chosen_folder():
@@ -85,15 +83,19 @@ def chosen_folder():
     return folder
 
 
-def keep(results, text):
-    """The results that the page was made of, and the page."""
+def keep(results):
+    """The results that the page was made of, and the page.
+
+    Its pictures are drawings, which a mail can carry.
+    """
     target = RESULTS / results.folder.name
     for name, result in results.used.items():
         for path in results.folder.glob(f"{name}-*.json"):
             if path.name.endswith(stamp(result)):
                 target.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, target / path.name)
-    write_if_changed(PAGE, text)
+    write_if_changed(PAGE, page(results, KEPT_PICTURE))
+    draw(results, [PAGE.parent / KEPT_PICTURE])
     print(f"  kept: {target.relative_to(ROOT)}, {PAGE.relative_to(ROOT)}")
 
 
@@ -102,13 +104,15 @@ def stamp(result):
         + ".json"
 
 
-def draw(results, folder):
+def draw(results, paths):
     for name, (program, rows) in PICTURES.items():
-        benchresult.draw(program, [folder / f"{name}.png"],
+        benchresult.draw(program, [path.with_name(path.name.format(name))
+                                   for path in paths],
                          rows(results.get(name)))
 
 
-def page(results):
+def page(results, picture):
+    """The text; `picture` makes the file of a picture of its name."""
     documents = [(document.TITLE, list(document.sections(results)))
                  for document in DOCUMENTS]
     return "\n".join([
@@ -116,7 +120,7 @@ def page(results):
         heading("Hash tables: the documents' tables, run again", "="),
         introduction(results),
         heading("In short", "="), *summary(documents),
-        *chapters(documents),
+        *chapters(documents, picture),
         heading("What did not hold up", "="), *lost(documents),
         heading("What was run", "="), runs(results)])
 
@@ -147,18 +151,18 @@ def summary(documents):
         yield ""
 
 
-def chapters(documents):
+def chapters(documents, picture):
     for title, sections in documents:
         yield heading(title, "=")
         for section in sections:
-            yield chapter(section)
+            yield chapter(section, picture)
 
 
-def chapter(section: Section):
+def chapter(section: Section, picture):
     parts = [heading(section.name, "-"), wrapped(section.question),
              wrapped(("Why not: " if section.kind == NEVER else "Run: ")
                      + section.run)]
-    parts += [block.text() for block in section.blocks]
+    parts += [block.text(picture) for block in section.blocks]
     return "\n".join([*parts, wrapped(f"**{section.answer}**")])
 
 

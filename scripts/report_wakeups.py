@@ -53,8 +53,9 @@ def tiotest(results):
         f"{results.command('herd')}: the four phases on a disk throttled to "
         "20 MiB/s and 1000 requests a second.",
         f"The disk sets the rate, in 2004 as today: ours is at "
-        f"{min(ratios):.3f} to {max(ratios):.3f} of 6.12, and 6.12 differs "
-        f"from itself by {spread - 1:.1%}.",
+        f"{min(ratios):.3f} to {max(ratios):.3f} of 6.12"
+        + (f", and 6.12 differs from itself by {spread - 1:.1%}."
+           if spread > 1 else ", in one round of each."),
         [Table("Seconds, MB/s, % of a processor.",
                ("phase", "time", "rate", "user", "system"), rows)],
         ["No gain in processor time shows above the noise of emulation; in "

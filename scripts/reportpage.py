@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 AGAIN = "run again"
 EQUAL = "by an equivalent"
 NEVER = "impossible"
+OPEN = "not run here"
 
 
 @dataclass
@@ -14,7 +15,7 @@ class Section:
     """What became of one table, histogram or figure of a document."""
     name: str
     question: str
-    kind: str                   # AGAIN, EQUAL or NEVER
+    kind: str                   # AGAIN, EQUAL, NEVER or OPEN
     # What was run, and on what; for NEVER why it cannot be.
     run: str
     # One sentence.
@@ -30,17 +31,17 @@ class Table:
     head: list
     rows: list
 
-    def text(self):
+    def text(self, _):
         return f"{self.title}\n\n" + simple_table(self.head, self.rows)
 
 
 @dataclass
 class Picture:
-    file: str
+    name: str
     title: str
 
-    def text(self):
-        return (f".. figure:: {self.file}\n   :alt: {self.title}\n\n"
+    def text(self, picture):
+        return (f".. figure:: {picture.format(self.name)}\n   :alt: {self.title}\n\n"
                 f"   {self.title}\n")
 
 
@@ -48,7 +49,7 @@ class Picture:
 class Note:
     title: str
 
-    def text(self):
+    def text(self, _):
         return self.title + "\n"
 
 
@@ -57,6 +58,8 @@ def simple_table(head, rows):
     cells = [[str(cell) or r"\ " for cell in row] for row in [head, *rows]]
     # An empty first cell would join a row to the one before.
     widths = [max(map(len, column)) for column in zip(*cells)]
+    # git takes seven at the start of a line for a conflict.
+    widths[0] += widths[0] == 7
     rule = "  ".join("=" * width for width in widths)
     lines = ["  ".join(cell.ljust(width) if n == 0 else cell.rjust(width)
                        for n, (cell, width) in enumerate(zip(row, widths)))

@@ -4,10 +4,8 @@
 import json
 import sys
 
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  pylint: disable=wrong-import-position
+from picturefile import save  # it chooses how matplotlib draws
+from matplotlib import pyplot
 
 # Function -> what it is called, colour, mark, place above the line.
 SHOWN = {
@@ -43,7 +41,7 @@ def draw(rows, path):
     axes.set_title("Spread over the inode table, all super blocks and sizes")
     axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1 + 0.5 / height),
                 ncol=3, fontsize=8)
-    figure.savefig(path, dpi=110, bbox_inches="tight")
+    save(figure, path, bbox_inches="tight")
 
 
 if __name__ == "__main__":

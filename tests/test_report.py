@@ -34,7 +34,7 @@ def kept_results(request):
 
 
 def test_documentation_is_what_was_measured(results):
-    assert report.PAGE.read_text() == report.page(results)
+    assert report.PAGE.read_text() == report.page(results, report.KEPT_PICTURE)
 
 
 @pytest.mark.parametrize("document", report.DOCUMENTS,
@@ -63,7 +63,7 @@ def test_missing_benchmark_is_named(results, tmp_path):
         path.unlink()
     with pytest.raises(common.Failure, match="no result of bench-herd; run "
                        "`make bench-herd`"):
-        report.page(report.Results(folder))
+        report.page(report.Results(folder), report.KEPT_PICTURE)
 
 
 def test_newest_result_is_taken(results, tmp_path):
@@ -86,8 +86,9 @@ def test_keeping_copies_page_and_results(results, monkeypatch, tmp_path):
     monkeypatch.setattr(report, "ROOT", tmp_path)
     monkeypatch.setattr(report, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(report, "PAGE", tmp_path / "page.rst")
-    text = report.page(results)
-    report.keep(results, text)
+    text = report.page(results, report.KEPT_PICTURE)
+    monkeypatch.setattr(report, "draw", lambda *_: None)
+    report.keep(results)
     assert report.PAGE.read_text() == text
     copied = tmp_path / "results" / results.folder.name
     assert {path.name for path in copied.iterdir()} \
@@ -100,9 +101,14 @@ def test_simple_table():
 a      b
 ====  ==
 long   1
-\\      22
+\\     22
 ====  ==
 """
+
+
+def test_rules_are_no_conflict_markers():
+    text = reportpage.simple_table(("seven",), [("1234567",)])
+    assert text.startswith("========\n")
 
 
 def test_wrapped():
@@ -114,9 +120,10 @@ def test_wrapped():
 
 def test_what_is_impossible_says_why():
     text = report.chapter(Section("Table 9", "What?", NEVER, "No such disk.",
-                                  "It stays open."))
+                                  "It stays open."), "{}.png")
     assert "Why not: No such disk." in text
-    text = report.chapter(Section("Table 9", "What?", AGAIN, "``make``.", "So."))
+    text = report.chapter(Section("Table 9", "What?", AGAIN, "``make``.", "So."),
+                          "{}.png")
     assert "Run: ``make``." in text and "**So.**" in text
 
 
