@@ -89,7 +89,9 @@ def keep(results):
     Its pictures are drawings, which a mail can carry.
     """
     target = RESULTS / results.folder.name
-    for name, result in results.used.items():
+    # Made again of what was kept, only the page is new.
+    fresh = results.used if target.resolve() != results.folder.resolve() else {}
+    for name, result in fresh.items():
         for path in results.folder.glob(f"{name}-*.json"):
             if path.name.endswith(stamp(result)):
                 target.mkdir(parents=True, exist_ok=True)

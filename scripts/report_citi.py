@@ -266,7 +266,7 @@ def dentry_lost(results):
                     for pressure in (100, 1000))
     large = bench_dentry.pressed(result, 100, "4", "lookup_ns") \
         / bench_dentry.pressed(result, 1000, "1", "lookup_ns")
-    return ["`Shrink more aggressively' makes look-ups faster today, too, but "
+    return ['"Shrink more aggressively" makes look-ups faster today, too, but '
             f"finds {eager:.1%} of the names in use for {usual:.1%}; a table "
             f"of four times the size takes {large:.1f} times as long as that "
             "and loses none."]

@@ -116,7 +116,7 @@ def packed(results):
     rows = [(name, f"{value:.3f}") for name, value in found.items()]
     ratios = [found[f"ratio_{length}"] for length in (8, 16, 32, 255)]
     return Section(
-        "`we just have to be more efficient about it'",
+        '"We just have to be more efficient about it"',
         "Can half-MD4 be had for less, with the same bits on the disk?",
         EQUAL, f"{results.command('halfmd4')}: user space, one processor.",
         "Names of 8, 16, 32 and 255 bytes take "

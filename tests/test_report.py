@@ -2,6 +2,7 @@
 """The report: its text, and that Documentation has what was measured."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -35,6 +36,10 @@ def kept_results(request):
 
 def test_documentation_is_what_was_measured(results):
     assert report.PAGE.read_text() == report.page(results, report.KEPT_PICTURE)
+
+
+def test_quotes_are_no_markup():
+    assert "`" not in re.sub(r"``[^`]+``", "", report.PAGE.read_text())
 
 
 @pytest.mark.parametrize("document", report.DOCUMENTS,
