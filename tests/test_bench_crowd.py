@@ -12,7 +12,7 @@ import common
 import initramfs
 import insncounts
 
-LOAD = bench_crowd.Load((50, 60), 1)
+LOAD = bench_crowd.Load((50, 60), 1, bench_crowd.TWICE)
 # Enough for a test: 60 members, and few operations.
 CROWDS = [crowd._replace(most=min(crowd.most, 60), ops=20)
           for crowd in (*bench_crowd.CROWDS, bench_crowd.MOUNTS)]
