@@ -32,7 +32,7 @@ class Table:
     rows: list
 
     def text(self, _):
-        return f"{self.title}\n\n" + simple_table(self.head, self.rows)
+        return wrapped(self.title) + "\n" + simple_table(self.head, self.rows)
 
 
 @dataclass
@@ -41,8 +41,10 @@ class Picture:
     title: str
 
     def text(self, picture):
-        return (f".. figure:: {picture.format(self.name)}\n   :alt: {self.title}\n\n"
-                f"   {self.title}\n")
+        return "\n".join([
+            f".. figure:: {picture.format(self.name)}",
+            wrapped(self.title, first="   :alt: ", rest=" " * 9),
+            wrapped(self.title, first="   ", rest="   ")])
 
 
 @dataclass
