@@ -145,8 +145,7 @@ def compare():
     if not pairs:
         die("there are no two results of one benchmark; run `make bench` "
             "twice, and say QUICK=1 or LONG=1 here if it was said there")
-    rows = [row for name, pair in pairs.items()
-            for row in differences(name, *pair)]
+    rows = [differences(name, *pair) for name, pair in pairs.items()]
     table(rows, ("benchmark", "figures", "equal", "insns within 1 %",
                  "noisy", "worst noisy", "differ"))
     bad = [row[0] for row in rows if row[-1] != "-"]
@@ -156,6 +155,7 @@ def compare():
 
 
 def differences(name, before, after):
+    """A row of the table."""
     noisy = re.compile(BENCHMARKS[name].noisy or r"\b\B")
     count = {"equal": 0, "near": 0, "noisy": 0}
     worst, bad = 0.0, []
@@ -169,8 +169,8 @@ def differences(name, before, after):
             count[kind] += 1
         else:
             bad.append(f"{figure} {values[0]} {values[1]}")
-    yield (name, len(figures), *count.values(), f"{worst:.1%}",
-           "; ".join(bad) or "-")
+    return (name, len(figures), *count.values(), f"{worst:.1%}",
+            "; ".join(bad) or "-")
 
 
 def compared(figure, values, noisy):

@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import shlex
+import tempfile
 import time
 from pathlib import Path
 
@@ -53,6 +54,8 @@ class Result(Kept):
     def command(self, name, words):
         """The QEMU command of one kind of run, from the root of all this."""
         line = shlex.join(map(str, words)).replace(f"{ROOT}/", "")
+        # Folders that are gone after it.
+        line = re.sub(rf"{tempfile.gettempdir()}/\w+/", "", line)
         self.data["commands"].setdefault(name, line)
 
     def run(self, kind, **values):

@@ -106,8 +106,8 @@ def fragmented(results):
         f"{worst} keeps least, {min(kept[worst]):.2f} of what was filled.",
         [Table("Bytes filled before and after.",
                ("names, hash", "before", "after", "kept", "leaves"), rows)],
-        ["Leaves are still not merged when they get empty: coalesce on "
-         "delete never came to mainline."])
+        ["Leaves are still not merged when they get empty: 6.12 has "
+         "no coalesce on delete."])
 
 
 def packed(results):

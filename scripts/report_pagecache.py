@@ -4,7 +4,7 @@
 import bench_index
 import bench_locking
 import bench_readers
-from reportpage import AGAIN, EQUAL, NEVER, Note, Picture, Section, Table
+from reportpage import AGAIN, EQUAL, NEVER, Picture, Section, Table
 
 TITLE = "Examining Linux 2.6 Page-Cache Performance (OLS 2005)"
 
@@ -69,7 +69,7 @@ def heights():
     rows = []
     for height in range(1, 7):
         pages = 1 << NODE_BITS * height
-        rows.append((height, pages if height > 1 else 64, span(pages << 12)))
+        rows.append((height, pages, span(pages << 12)))
     return Section(
         "Table 2", "How high is the tree of a file of a given size?", AGAIN,
         "Arithmetic, with 64 slots a node as then. (The paper counts the root "
@@ -160,8 +160,7 @@ def database():
         "that cannot be had; what it showed, deletions before look-ups under "
         "reclaim, is in Figure 3.",
         "Deletion is measured for itself (Figure 3); functions by "
-        "instructions are in the multi-user load of the first document.",
-        [Note("See Figure 3 above.")])
+        "instructions are in the multi-user load of the first document.")
 
 
 def batches(results):

@@ -132,7 +132,7 @@ def sleepers(results):
         "Are fewer tasks woken in vain? (wait_on_page_bit() slept 9,391,185 "
         "times before and 2,396,754 after.)", EQUAL,
         f"{results.command('herd')}: context switches of the load.",
-        "Since 2.6.18 a waiter for another page is not made to run, only its "
+        "A waiter for another page is not made to run by 6.12, only its "
         "wake function is called, so that context switches do not change.",
         [Table("Context switches.", ("phase", "6.12", "ours", "ratio"),
                rows)],

@@ -47,18 +47,10 @@ class Picture:
             wrapped(self.title, first="   ", rest="   ")])
 
 
-@dataclass
-class Note:
-    title: str
-
-    def text(self, _):
-        return self.title + "\n"
-
-
 def simple_table(head, rows):
     """Columns parted by two spaces; the first to the left, others right."""
-    cells = [[str(cell) or r"\ " for cell in row] for row in [head, *rows]]
     # An empty first cell would join a row to the one before.
+    cells = [[str(cell) or r"\ " for cell in row] for row in [head, *rows]]
     widths = [max(map(len, column)) for column in zip(*cells)]
     # git takes seven at the start of a line for a conflict.
     widths[0] += widths[0] == 7
