@@ -79,7 +79,7 @@ class Load(NamedTuple):
 
 
 LOADS = {
-    "quick": Load(5000, 5000, 2000, ("base", "ours", "again"), 2000, 1),
+    "quick": Load(4000, 4000, 2000, ("base", "ours", "again"), 1000, 1),
     "usual": Load(50_000, 20_000, 8000, ("base", "ours", "again"), 5000, 1),
     "long": Load(50_000, 100_000, 8000,
                  ("base", "ours", "again", "ours-again"), 50_000, 5),

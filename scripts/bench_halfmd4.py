@@ -27,7 +27,7 @@ import dirhash
 import gitcmd
 import series
 import source
-from benchresult import table
+from benchresult import FOLDER, table
 from common import BUILD, die, run, step
 
 PROGRAM = "dirhash_bench"
@@ -43,6 +43,8 @@ SERIES = {"": ("plain", "half_md4", "stream"),
           "unsigned_": ("plain", "half_md4_unsigned", "stream"),
           "tea_": ("plain", "tea", "stream"),
           "retpoline_": ("retpoline", "half_md4", "stream")}
+DRAWN = ("", "chain_", "retpoline_", "tea_")
+PICTURE = FOLDER / "halfmd4.png"
 # Rounds.
 LOADS = {"quick": 20, "usual": 200, "long": 1000}
 
@@ -66,6 +68,7 @@ def measure(result, rounds):
             result.run("names", compiler=compiler, **one)
     figures(result)
     show(result)
+    draw(rows_of_picture(result))
 
 
 def time_names(result, program, compiler, rounds):
@@ -119,8 +122,7 @@ def chosen(result, compiler, name, how):
 
 
 def ratio(one):
-    """Each base is as good as the other."""
-    return one["ours_ns"] / min(one["base_ns"], one["again_ns"])
+    return nanoseconds(one, "ours") / nanoseconds(one, "base")
 
 
 def figures(result):
@@ -144,6 +146,25 @@ def show(result):
         table([row(one) for one
                in chosen(result, compiler, name, how).values()],
               ("bytes", "base", "base again", "ours", "ratio"))
+
+
+def rows_of_picture(result):
+    """One for each curve: where it is drawn, and its points."""
+    return [{"panel": prefix, "curve": curve,
+             "points": [(one["length"], nanoseconds(one, curve)) for one
+                        in chosen(result, *SERIES[prefix]).values()
+                        if one["length"] != MIXED]}
+            for prefix in DRAWN for curve in ("base", "ours")]
+
+
+def nanoseconds(one, side):
+    """Each base is as good as the other."""
+    return min(one["base_ns"], one["again_ns"]) if side == "base" \
+        else one["ours_ns"]
+
+
+def draw(rows):
+    benchresult.draw("halfmd4_picture.py", [PICTURE], rows)
 
 
 def row(one):

@@ -69,7 +69,7 @@ class Load(NamedTuple):
     rounds: int         # of look-ups
 
 
-LOADS = {"quick": Load(7, 2, 5), "usual": Load(21, 2, 10),
+LOADS = {"quick": Load(5, 2, 5), "usual": Load(21, 2, 10),
          "long": Load(101, 5, 50)}
 
 

@@ -54,7 +54,7 @@ class Side(NamedTuple):
     append: str = ""
 
 
-LOADS = {"quick": Load(rounds=1, countings=1, blocks=16, ops=2),
+LOADS = {"quick": Load(rounds=1, countings=1, blocks=8, ops=2),
          "usual": Load(rounds=2, countings=1, blocks=64, ops=8),
          "long": Load(rounds=7, countings=2, blocks=512, ops=32)}
 

@@ -59,7 +59,7 @@ class Load(NamedTuple):
 
 
 LOADS = {
-    "quick": Load(draws=1, again=2, rounds=1, files=1000, crowd=2 * BUCKETS),
+    "quick": Load(draws=1, again=2, rounds=1, files=1000, crowd=BUCKETS),
     "usual": Load(draws=1, again=2, rounds=1, files=2000, crowd=2 * BUCKETS),
     "long": Load(draws=8, again=2, rounds=5, files=8000, crowd=2 * BUCKETS),
 }

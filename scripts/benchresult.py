@@ -87,8 +87,12 @@ class Result(Kept):
 
 
 def machine_name(of):
-    """A word for a machine: its processor, how many, and its memory."""
+    """A word for a machine: its processor, how many, and its memory.
+
+    Hypervisors give one name to several generations of a processor.
+    """
     cpu = re.sub(r"\((R|TM)\)|@.*|\bCPU\b", " ", of["cpu"], flags=re.I)
+    cpu += f" {of.get('cpu_family', '')}"
     words = re.sub(r"[^a-z0-9.]+", "-", cpu.lower()).strip("-.")
     return f"{words}-{of['cores']}-{round(of['memory_bytes'] / 2**30)}g"
 
@@ -113,8 +117,10 @@ def now():
 
 def machine():
     info = Path("/proc/cpuinfo").read_text()
-    model = re.search(r"^model name\s*: (.*)", info, re.M)
+    model, *family = (re.search(rf"^{name}\s*: (.*)", info, re.M) for name in
+                      ("model name", "cpu family", "model"))
     return {"cpu": model[1] if model else platform.machine(),
+            "cpu_family": ".".join(one[1] for one in family if one),
             "cores": os.cpu_count(), "memory_bytes": limits.host_memory(),
             "linux": platform.release().partition("-")[0],
             "load_average": os.getloadavg()[0],

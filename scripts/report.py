@@ -11,6 +11,7 @@ from pathlib import Path
 
 import bench_dentry
 import bench_functions
+import bench_halfmd4
 import bench_index
 import benchresult
 import report_citi
@@ -35,6 +36,7 @@ PICTURES = {
     "functions": ("functions_picture.py", bench_functions.rows_of_picture),
     "dentry": ("dentry_picture.py", bench_dentry.rows_of_picture),
     "index": ("index_picture.py", bench_index.rows_of_picture),
+    "halfmd4": ("halfmd4_picture.py", bench_halfmd4.rows_of_picture),
 }
 
 
@@ -135,7 +137,7 @@ def introduction(results):
         "is run again on 6.12 and on 6.12 with these changes (ours), or is "
         "answered by what measures the same today. The page is written by "
         "``make report`` from files with every single run; its machine: "
-        f"{of['cpu']}, {of['cores']} processors, "
+        f"{of['cpu']}, family {of['cpu_family']}, {of['cores']} processors, "
         f"{of['memory_bytes'] / 2**30:.0f} GiB, Linux {of['linux']}.") + "\n" \
         + wrapped(
             "Instructions and counts under emulation are exact. Seconds and "

@@ -110,6 +110,12 @@ def test_older_results_stay(result, tmp_path):
         result.save()
 
 
+def test_processors_of_one_name_are_told_apart():
+    assert benchresult.machine_name(MACHINE | {"cpu_family": "26.2"}) \
+        == "some-maker-7-26.2-2-24g"
+    assert set(benchresult.machine()) >= {"cpu", "cpu_family"}
+
+
 def test_figures_are_numbers(result):
     result.data["figures"]["read_ms"] = "fast"
     with pytest.raises(common.Failure, match="is 'fast', not a number"):

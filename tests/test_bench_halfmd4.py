@@ -85,6 +85,24 @@ def test_table(result, capsys):
     assert "1-32 mixed  40.0        44.0  20.0  0.500" in said
 
 
+def test_picture(result, monkeypatch, capsys):
+    monkeypatch.setattr(bench_halfmd4, "PICTURE",
+                        common.BUILD / "halfmd4-try.png")
+    bench_halfmd4.draw(bench_halfmd4.rows_of_picture(result))
+    try:
+        assert "picture: build/halfmd4-try.png" in capsys.readouterr().out
+        assert bench_halfmd4.PICTURE.read_bytes().startswith(b"\x89PNG")
+    finally:
+        bench_halfmd4.PICTURE.unlink(missing_ok=True)
+
+
+def test_picture_has_the_faster_base(result):
+    row, = (row for row in bench_halfmd4.rows_of_picture(result)
+            if (row["panel"], row["curve"]) == ("", "base"))
+    assert dict(row["points"])[32] == 40
+    assert bench_halfmd4.MIXED not in dict(row["points"])
+
+
 def test_bad_words_are_refused(tmp_path):
     text = dirhash.text(gitcmd.ref("base", source.base_repo()))
     program = dirhash.build(bench_halfmd4.PROGRAM, text, text,
