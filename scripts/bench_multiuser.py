@@ -105,7 +105,7 @@ class Load(NamedTuple):
     more: bool          # small, and each table alone at the base's size
 
 
-LOADS = {"quick": Load((2, 4), rounds=1, more=False),
+LOADS = {"quick": Load((4,), rounds=1, more=False),
          "usual": Load((2, 4, 8, 16), rounds=1, more=True),
          "long": Load((2, 4, 8, 16), rounds=5, more=True)}
 

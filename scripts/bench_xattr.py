@@ -90,9 +90,9 @@ class Side(NamedTuple):
 BEYOND = {"processes": 1, "files": 120_000, "values": 40_000,
           "sets": 120_000}
 LOADS = {
-    "quick": Load((1, 4), (10, 1000), (100,), sets=4000, rounds=1,
+    "quick": Load((1, 4), (10, 1000), (100,), sets=3000, rounds=1,
                   again=("ext4",), parts=(),
-                  beyond=BEYOND | dict.fromkeys(("files", "sets"), 40_000)),
+                  beyond=BEYOND | dict.fromkeys(("files", "sets"), 60_000)),
     "usual": Load((1, 4), (10, 1000), (10, 100, 1000, 10_000, 100_000),
                   sets=10_000, rounds=1, again=("ext4",), parts=(),
                   beyond=BEYOND),

@@ -131,13 +131,14 @@ def page(results, picture):
 
 def introduction(results):
     of = results.get("functions").data["machine"]
+    family = f", family {of['cpu_family']}" if of.get("cpu_family") else ""
     return wrapped(
         "Five documents, of 2000 to 2015, are the reason for hash tables that "
         "are sized at boot. Here each of their tables, histograms and figures "
         "is run again on 6.12 and on 6.12 with these changes (ours), or is "
         "answered by what measures the same today. The page is written by "
         "``make report`` from files with every single run; its machine: "
-        f"{of['cpu']}, family {of['cpu_family']}, {of['cores']} processors, "
+        f"{of['cpu']}{family}, {of['cores']} processors, "
         f"{of['memory_bytes'] / 2**30:.0f} GiB, Linux {of['linux']}.") + "\n" \
         + wrapped(
             "Instructions and counts under emulation are exact. Seconds and "

@@ -121,7 +121,8 @@ def test_plan():
 def result(monkeypatch):
     monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
     one = benchresult.Result("htree", size="quick")
-    for cell in bench_htree.plan(bench_htree.LOADS["usual"]):
+    load = bench_htree.Load(10, ("number", "mail"), ("number",))
+    for cell in bench_htree.plan(load):
         insns = {"base": 1000, "ours": 900, "again": 1010}[cell.kernel]
         for phase in bench_htree.PHASES:
             one.run("phase", **cell._asdict(), phase=phase, operations=10,
@@ -143,6 +144,13 @@ def test_figures(result):
     assert found["insn_hash_half_md4_mail"] == 9
     assert found["insn_hash_base_half_md4_mail"] == 10
     assert found["insn_aa_ratio_worst"] == 1.01
+
+
+def test_figures_without_the_base_again(result):
+    result.data["runs"] = [one for one in result.data["runs"]
+                           if one["kernel"] != "again"]
+    bench_htree.figures(result)
+    assert "insn_aa_ratio_worst" not in result.data["figures"]
 
 
 def test_other_directory_is_refused(result):
