@@ -64,12 +64,14 @@ BENCHMARKS = {
     "wake": Benchmark(bench_wake, 20, 90, 1800, r"(?!boot_size)"),
     # All instructions of so few operations are those of the clock as well.
     "inode": Benchmark(bench_inode, 80, 150, 7200,
-                       r"ops_ratio|.*lock|insn_total"),
+                       r"ops_ratio|.*lock|insn_total",
+                       near=r".*insn|nodes"),
     "xattr": Benchmark(bench_xattr, 90, 600, 21600, r"seconds",
                        near=r".*insn|disk"),
     # Users of a name space and address spaces are found by their address.
     "crowd": Benchmark(bench_crowd, 130, 600, 7200,
-                       r"ucounts|ksm_mm|khugepaged_mm|worst", near=r".*"),
+                       r"ucounts|ksm_mm|khugepaged_mm|worst|"
+                       r"uid_.*_at_128_buckets", near=r".*"),
     "herd": Benchmark(bench_herd, 100, 300, 6000,
                       r"(?!foreign_calls_per_wake(_256)?$)"),
     "htree": Benchmark(bench_htree, 40, 3000, 14000),

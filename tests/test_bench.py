@@ -176,7 +176,8 @@ SAME = {"walks": 7, "insn_ratio": 1.0, "ns_walk": 5.0}
 
 
 @pytest.mark.parametrize("other", [
-    {}, {"insn_ratio": 1.0099}, {"insn_ratio": 0.9901}, {"ns_walk": 50.0}])
+    {}, {"insn_ratio": 1.0099}, {"insn_ratio": 0.9901}, {"ns_walk": 50.0},
+    {"ns_more": 5.0}])
 def test_runs_repeat_themselves(result, monkeypatch, capsys, other):
     save_two(result, SAME, SAME | other, monkeypatch)
     assert not bench.compare()
