@@ -52,12 +52,12 @@ NEAR = 0.01
 
 # In the order of `make bench`: what takes little time first.
 BENCHMARKS = {
-    "spread": Benchmark(bench_spread, 8, 120, 400, r"ns_ratio"),
+    "spread": Benchmark(bench_spread, 2, 250, 800, r"ns_ratio"),
     # What keys a guest has depends on who came first.
-    "functions": Benchmark(bench_functions, 10, 90, 400,
+    "functions": Benchmark(bench_functions, 10, 100, 400,
                            r"(page|buffer|dentry|name|inode)_|hash_|pair_|"
                            r"const_|random_|constant_\w+_worst$"),
-    "halfmd4": Benchmark(bench_halfmd4, 10, 60, 300, r".*"),
+    "halfmd4": Benchmark(bench_halfmd4, 15, 160, 700, r".*"),
     "mbcache": Benchmark(bench_mbcache, 20, 40, 600, r".*"),
     "hashstats": Benchmark(bench_hashstats, 30, 60, 900,
                            r"read_ms|longest_stretch"),
@@ -74,11 +74,11 @@ BENCHMARKS = {
                        r"uid_.*_at_128_buckets", near=r".*"),
     "herd": Benchmark(bench_herd, 100, 300, 6000,
                       r"(?!foreign_calls_per_wake(_256)?$)"),
-    "htree": Benchmark(bench_htree, 40, 3000, 14000),
-    "index": Benchmark(bench_index, 60, 240, 3600, r"(?!bytes)"),
+    "htree": Benchmark(bench_htree, 40, 1000, 4000),
+    "index": Benchmark(bench_index, 30, 150, 3600, r"(?!bytes)"),
     "buffer": Benchmark(bench_buffer, 90, 480, 7200, r".*contentions"),
-    "dentry": Benchmark(bench_dentry, 60, 300, 1200, r"(?!nodes)"),
-    "locking": Benchmark(bench_locking, 30, 120, 600, r"(aa_)?atomics"),
+    "dentry": Benchmark(bench_dentry, 60, 230, 1200, r"(?!nodes)"),
+    "locking": Benchmark(bench_locking, 30, 90, 600, r"(aa_)?atomics"),
     "multiuser": Benchmark(bench_multiuser, 120, 1800, 9000,
                            r"scripts|throughput|nodes"),
     "readers": Benchmark(bench_readers, 40, 120, 3600,
