@@ -7,9 +7,11 @@ import shutil
 
 import pytest
 
+import benchresult
 import common
 import report
 import report_pagecache
+import report_wakeups
 import reportpage
 from reportpage import AGAIN, NEVER, Section, Table
 
@@ -98,6 +100,26 @@ def test_keeping_copies_page_and_results(results, monkeypatch, tmp_path):
     copied = tmp_path / "results" / results.folder.name
     assert {path.name for path in copied.iterdir()} \
         == {path.name for path in results.folder.iterdir()}
+
+
+def herd(*rounds):
+    """A result of bench-herd with so many context switches of the base."""
+    return benchresult.Kept({"runs": [
+        {"kind": "throughput", "kernel": "base", "phase": "read",
+         "context_switches": found} for found in rounds]})
+
+
+def test_rounds_say_how_much_a_kernel_differs_from_itself():
+    of = report_wakeups.by_itself
+    assert of(herd(10, 13, 12), ["read"], report_wakeups.switches) \
+        == "where 6.12 differs from itself by up to 30%."
+    assert of(herd(10), ["read"], report_wakeups.switches) \
+        == "in one round of each."
+
+
+def test_no_tick_of_a_processor_is_no_division_by_zero():
+    assert report_wakeups.moved({"seconds": 2, "mb_per_second": 3,
+                                 "user_percent": 0, "system_percent": 0}) > 6
 
 
 def test_simple_table():
