@@ -106,7 +106,7 @@ class Load(NamedTuple):
 
 
 LOADS = {"quick": Load((4,), rounds=1, more=False),
-         "usual": Load((2, 4, 8, 16), rounds=1, more=True),
+         "usual": Load((2, 4, 8, 16), rounds=2, more=True),
          "long": Load((2, 4, 8, 16), rounds=5, more=True)}
 
 
