@@ -2,7 +2,7 @@
 # Every verb of this repository; the work is done by the scripts.
 
 PYTHON ?= python3
-SCRIPT = $(PYTHON) scripts
+SCRIPT = $(PYTHON) scripts/cli.py
 # Bytecode stays out of the source folders.
 export PYTHONDONTWRITEBYTECODE = 1
 
@@ -10,9 +10,9 @@ export PYTHONDONTWRITEBYTECODE = 1
 export KERNEL BASE MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR \
 	RESULTS KEEP TESTS V
 
-.PHONY: help python setup tree refresh series check-series kernel boot shell \
-	test test-long bench bench-compare report deb install-tools \
-	uninstall-tools clean distclean
+.PHONY: help python setup tree export mail check-series kernel deb boot shell \
+	test test-long bench bench-compare report install-tools \
+	uninstall-tools clean distclean refresh series
 .NOTPARALLEL:
 .SUFFIXES:
 # A script's one line is enough; make's own echo of the command is not wanted.
@@ -28,8 +28,8 @@ help:
 	echo "  make test-long     sanitizer kernels, stress, every memory size"
 	echo
 	echo "  make tree          compose base + series + new files into a git tree in build/"
-	echo "  make refresh       write that tree's commits back to series/ and the new files"
-	echo "  make series        the mail set, proven equal to the composed tree"
+	echo "  make export        write that tree's commits back to series/ and the new files"
+	echo "  make mail          the mail set, proven equal to the composed tree"
 	echo "  make check-series  every file brought once, patches apply, white space"
 	echo "  make kernel        build the patched kernel only"
 	echo "  make deb           Debian packages of the patched kernel for a real machine, and"
@@ -40,9 +40,9 @@ help:
 	echo "  make uninstall-tools"
 	echo "                     remove them"
 	echo "  make bench         every benchmark, one after the other; make bench-NAME one of"
-	echo "                     them (buffer, crowd, dentry, functions, halfmd4, hashstats,"
-	echo "                     herd, htree, index, inode, locking, mbcache, multiuser, readers,"
-	echo "                     spread, wake, xattr)"
+	echo "                     them (atomics, buffer, crowd, dentry, functions, halfmd4, hashstats,"
+	echo "                     herd, htree, index, inode, mbcache, multiuser, readers, spread,"
+	echo "                     wake, xattr)"
 	echo "  make bench-compare the last two runs of each benchmark, held against each other"
 	echo "  make report        what was measured last, beside the tables of the documents"
 	echo "                     that the series comes from, with pictures, in build/report"
@@ -57,7 +57,7 @@ help:
 	echo "  MEM=1G CPUS=2      size of the guest of boot and shell"
 	echo "  APPEND='...'       more words for the guest's kernel command line"
 	echo "  QUICK=1 LONG=1     bench: a minute each, or hours each"
-	echo "  FORCE=1            tree, refresh: drop what stands against it"
+	echo "  FORCE=1            tree, export: drop what stands against it"
 	echo "  CONFIG=PATH        deb: kernel configuration to start from"
 	echo "  DEBUG=1            deb: keep debug information"
 	echo "  PREFIX=/usr/local  install-tools, uninstall-tools: below this folder"
@@ -80,58 +80,19 @@ python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "boothash: $(PYTHON) is $$($(PYTHON) -V 2>&1); accepted: Python 3.11 or newer (PYTHON=...)" >&2; exit 2; }
 
-setup: python
-	$(SCRIPT)/setup.py setup
-
-tree: python
-	$(SCRIPT)/series.py tree
-
-refresh: python
-	$(SCRIPT)/series.py refresh
-
-series: python
-	$(SCRIPT)/series.py mail
-
-check-series: python
-	$(SCRIPT)/series.py check
-
-kernel: python
-	$(SCRIPT)/build.py kernel
-
-boot: python
-	$(SCRIPT)/boot.py boot
-
-shell: python
-	$(SCRIPT)/boot.py shell
-
-test: python
-	$(SCRIPT)/runtests.py test
-
-test-long: python
-	$(SCRIPT)/runtests.py test-long
+# Each verb is a function in scripts/; cli.py knows which.
+setup tree export mail check-series kernel deb boot shell test test-long \
+bench-compare report install-tools uninstall-tools clean distclean: python
+	$(SCRIPT) $@
 
 bench: bench-all
 
-bench-compare: python
-	$(SCRIPT)/bench.py compare
-
 bench-%: python
-	$(SCRIPT)/bench.py $*
+	$(SCRIPT) bench $*
 
-report: python
-	$(SCRIPT)/report.py report
+# The former names of two verbs.
+refresh: export
+	echo "make refresh is now make export"
 
-deb: python
-	$(SCRIPT)/deb.py deb
-
-install-tools: python
-	$(SCRIPT)/install_tools.py install
-
-uninstall-tools: python
-	$(SCRIPT)/install_tools.py uninstall
-
-clean: python
-	$(SCRIPT)/cleanup.py clean
-
-distclean: python
-	$(SCRIPT)/cleanup.py distclean
+series: mail
+	echo "make series is now make mail"

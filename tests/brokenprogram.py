@@ -4,9 +4,8 @@
 import re
 import subprocess
 
-import guest
-import initramfs
 import marked
+from guest import initramfs, vm
 
 
 def compile_changed(folder, program, name, old, new):
@@ -14,9 +13,20 @@ def compile_changed(folder, program, name, old, new):
     text = (initramfs.TOOLS / f"{program}.c").read_text()
     assert text.count(old) == 1, old
     (folder / f"{name}.c").write_text(text.replace(old, new))
-    subprocess.run(["gcc", "-O1", "-static", "-pthread", f"-I{initramfs.TOOLS}",
-                    "-o", folder / name, folder / f"{name}.c"], check=True,
-                   timeout=60)
+    subprocess.run(
+        [
+            "gcc",
+            "-O1",
+            "-static",
+            "-pthread",
+            f"-I{initramfs.TOOLS}",
+            "-o",
+            folder / name,
+            folder / f"{name}.c",
+        ],
+        check=True,
+        timeout=60,
+    )
     return folder / name
 
 
@@ -25,12 +35,12 @@ def check_seen(kernel, folder, program, changes, job, **options):
 
     `job` has {name} where the broken program is called.
     """
-    files = {f"/bin/broken-{name}": compile_changed(folder, program, name, *change)
-             for name, (change, _) in changes.items()}
-    script = "".join(f"echo '=== {name}'\n{job.format(name=name)}\n"
-                     for name in changes)
-    result = guest.run(kernel, script, cpus=2, files=files, **options)
+    files = {
+        f"/bin/broken-{name}": compile_changed(folder, program, name, *change)
+        for name, (change, _) in changes.items()
+    }
+    script = "".join(f"echo '=== {name}'\n{job.format(name=name)}\n" for name in changes)
+    result = vm.run(kernel, script, cpus=2, files=files, **options)
     said = marked.named(result.output)
     for name, (_, words) in changes.items():
-        assert re.search(rf"^{program}: process \d+: ({words})", said[name],
-                         re.M), name
+        assert re.search(rf"^{program}: process \d+: ({words})", said[name], re.M), name

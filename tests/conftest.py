@@ -20,7 +20,8 @@ def pytest_configure(config):
 @pytest.fixture(scope="session")
 def kernel():
     """The patched kernel; make test has built it, so this takes a second."""
-    import build
+    from kernel import build
+
     return build.patched()
 
 
@@ -29,8 +30,9 @@ def pytest_unconfigure(config):
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if not reporter or not hasattr(reporter, "stats"):
         return
-    count = {name: len(reporter.stats.get(name, ()))
-             for name in ("passed", "failed", "error", "skipped")}
+    count = {
+        name: len(reporter.stats.get(name, ())) for name in ("passed", "failed", "error", "skipped")
+    }
     line = f"{count['passed']} passed, {count['failed'] + count['error']} failed"
     if count["skipped"]:
         line += f", {count['skipped']} skipped"

@@ -5,7 +5,7 @@ See accelerator.Accelerator.qemu(): such a guest may die of an accident of the
 emulator, which is the one failure that is tried again.
 """
 
-import guest
+from guest import vm
 
 INT3 = "Oops: int3: 0000"
 TRIES = 3
@@ -15,8 +15,8 @@ def run_parallel(kernel, script, **options):
     """guest.run(), for guests that switch no static key by themselves."""
     for turn in range(TRIES):
         try:
-            return guest.run(kernel, script, parallel=True, **options)
-        except guest.GuestError as error:
+            return vm.run(kernel, script, parallel=True, **options)
+        except vm.GuestError as error:
             seen = any(INT3 in line for line in error.details)
             if turn == TRIES - 1 or not seen or error.kind != "panic":
                 raise

@@ -6,11 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-import bench
-import bench_hashstats
-import benchresult
 import common
-import insncounts
+from bench import insncounts, record, run
+from bench.cases import hashstats as bench_hashstats
 
 
 def test_known_loop_is_counted_exactly(kernel):
@@ -19,8 +17,11 @@ def test_known_loop_is_counted_exactly(kernel):
 
 def test_lookups_are_counted_by_symbol(kernel):
     found, output, command = insncounts.count(
-        kernel, "mkdir /tmp/d\nlookups /tmp/d -f 100 -r 3", mem="128M",
-        append=bench_hashstats.COUNT_APPEND.replace("1048576", "65536"))
+        kernel,
+        "mkdir /tmp/d\nlookups /tmp/d -f 100 -r 3",
+        mem="128M",
+        append=bench_hashstats.COUNT_APPEND.replace("1048576", "65536"),
+    )
     files, missing = found
     assert (files.label, missing.label) == (1, 2)
     assert "stats: 600" in output
@@ -28,24 +29,35 @@ def test_lookups_are_counted_by_symbol(kernel):
     assert files.entries["__d_lookup_rcu"] == 3 * 300
     assert missing.entries["__d_lookup_rcu"] == 4 * 300
     assert files.insns["__d_lookup_rcu"] > 20 * 3 * 300
-    assert "-smp" in command and "1" == command[command.index("-smp") + 1]
+    assert "-smp" in command and command[command.index("-smp") + 1] == "1"
 
 
 def test_two_cpus_are_refused(tmp_path):
     path = insncounts.plugin()
-    command = [insncounts.accelerators.QEMU, "-M", "q35", "-accel", "tcg",
-               "-smp", "2", "-nodefaults", "-display", "none", "-S",
-               *insncounts.option(path, tmp_path / "counts")]
+    command = [
+        insncounts.accelerators.QEMU,
+        "-M",
+        "q35",
+        "-accel",
+        "tcg",
+        "-smp",
+        "2",
+        "-nodefaults",
+        "-display",
+        "none",
+        "-S",
+        *insncounts.option(path, tmp_path / "counts"),
+    ]
     done = common.run(command, check=False, timeout=60)
     assert done.returncode
     assert "only a system of one CPU can be counted" in done.stderr
 
 
 def test_no_plugin_support_is_one_line(monkeypatch):
-    monkeypatch.setattr(insncounts, "trial", lambda path: "-plugin: invalid "
-                        "option")
-    with pytest.raises(common.Failure, match="loads no TCG plugin.*invalid "
-                       "option; wanted: a QEMU built with"):
+    monkeypatch.setattr(insncounts, "trial", lambda path: "-plugin: invalid option")
+    with pytest.raises(
+        common.Failure, match="loads no TCG plugin.*invalid option; wanted: a QEMU built with"
+    ):
         insncounts.plugin.__wrapped__()
 
 
@@ -61,10 +73,15 @@ ffffffff82000000 D data
 def test_blocks_become_symbols(tmp_path):
     (tmp_path / "System.map").write_text(SYSTEM_MAP)
     symbols = insncounts.Symbols(tmp_path / "vmlinux")
-    lines = ["1 7", "1 7 ffffffff81000100 5 10 ffffffff81000200 2",
-             "1 7 ffffffff81000110 3 4 ffffffff81000180 1",
-             "1 7 ffffffff81000180 2 1 ffffffff81000200 0",
-             "1 7 ffffffff81000204 1 1 0 0", "1 7 401000 6 2 401000 1", "2 8"]
+    lines = [
+        "1 7",
+        "1 7 ffffffff81000100 5 10 ffffffff81000200 2",
+        "1 7 ffffffff81000110 3 4 ffffffff81000180 1",
+        "1 7 ffffffff81000180 2 1 ffffffff81000200 0",
+        "1 7 ffffffff81000204 1 1 0 0",
+        "1 7 401000 6 2 401000 1",
+        "2 8",
+    ]
     first, second = insncounts.segments(lines, symbols)
     assert first.label == 7
     assert first.insns == {"looked_up": 64, "other": 1, "[user]": 12}
@@ -74,15 +91,14 @@ def test_blocks_become_symbols(tmp_path):
     assert second.label == 8 and not second.insns
 
 
-MACHINE = {"cpu": "Some(R) Maker(TM) CPU 7 @ 2.80GHz", "cores": 2,
-           "memory_bytes": 24 << 30}
+MACHINE = {"cpu": "Some(R) Maker(TM) CPU 7 @ 2.80GHz", "cores": 2, "memory_bytes": 24 << 30}
 
 
 @pytest.fixture
 def result(tmp_path, monkeypatch):
-    monkeypatch.setattr(benchresult, "FOLDER", tmp_path)
-    monkeypatch.setattr(benchresult, "machine", lambda: MACHINE)
-    one = benchresult.Result("name", size="quick")
+    monkeypatch.setattr(record, "FOLDER", tmp_path)
+    monkeypatch.setattr(record, "machine", lambda: MACHINE)
+    one = record.Result("name", size="quick")
     one.data["kernels"]["patched"] = {"version": "6.12.0"}
     one.command("read", ["qemu", "-append", "two words"])
     one.run("read", read_ms=1.5)
@@ -111,9 +127,8 @@ def test_older_results_stay(result, tmp_path):
 
 
 def test_processors_of_one_name_are_told_apart():
-    assert benchresult.machine_name(MACHINE | {"cpu_family": "26.2"}) \
-        == "some-maker-7-26.2-2-24g"
-    assert set(benchresult.machine()) >= {"cpu", "cpu_family"}
+    assert record.machine_name(MACHINE | {"cpu_family": "26.2"}) == "some-maker-7-26.2-2-24g"
+    assert set(record.machine()) >= {"cpu", "cpu_family"}
 
 
 def test_figures_are_numbers(result):
@@ -124,15 +139,21 @@ def test_figures_are_numbers(result):
 
 def test_lookup_figures(result):
     def count(kernel, counting, names, insns):
-        result.run("count", kernel=kernel, counting=counting, names=names,
-                   calls=10, insns=insns, entries={})
+        result.run(
+            "count",
+            kernel=kernel,
+            counting=counting,
+            names=names,
+            calls=10,
+            insns=insns,
+            entries={},
+        )
+
     for insns in (400, 404):
         for names in bench_hashstats.SEGMENTS:
             count("base", "off", names, {"__d_lookup_rcu": insns})
-            count("patched", "off", names, {"__d_lookup_rcu": insns + 10,
-                                            "lookup_fast": 1000})
-            count("patched", "on", names, {"__d_lookup_rcu": insns + 10,
-                                           "d_count_lookup": insns})
+            count("patched", "off", names, {"__d_lookup_rcu": insns + 10, "lookup_fast": 1000})
+            count("patched", "on", names, {"__d_lookup_rcu": insns + 10, "d_count_lookup": insns})
     bench_hashstats.lookup_figures(result)
     figures = result.data["figures"]
     assert figures["dentry_off_insn_ratio"] == round(412 / 402, 6)
@@ -152,10 +173,16 @@ def test_result_names_kernel(tmp_path, monkeypatch, result):
     (tmp_path / "include/config/kernel.release").write_text("6.12.1\n")
     for name in ("vmlinux", ".config"):
         (tmp_path / name).write_text(name)
-    monkeypatch.setattr(benchresult.worktree, "head", lambda path: "1234")
-    result.kernel(SimpleNamespace(
-        flavour="base", src=tmp_path, obj=tmp_path,
-        vmlinux=tmp_path / "vmlinux", config=tmp_path / ".config"))
+    monkeypatch.setattr(record.worktree, "head", lambda path: "1234")
+    result.kernel(
+        SimpleNamespace(
+            flavour="base",
+            src=tmp_path,
+            obj=tmp_path,
+            vmlinux=tmp_path / "vmlinux",
+            config=tmp_path / ".config",
+        )
+    )
     known = result.data["kernels"]["base"]
     assert (known["version"], known["commit"]) == ("6.12.1", "1234")
     assert len(known["config_sha256"]) == 64
@@ -163,8 +190,7 @@ def test_result_names_kernel(tmp_path, monkeypatch, result):
 
 def save_two(result, figures, other, monkeypatch):
     """Two runs of the one benchmark that there is."""
-    monkeypatch.setattr(bench, "BENCHMARKS", {
-        "name": bench.Benchmark(None, 1, 2, 3, "ns_")})
+    monkeypatch.setattr(run, "BENCHMARKS", {"name": run.Benchmark(None, 1, 2, 3, "ns_")})
     monkeypatch.setenv("QUICK", "1")
     for year, values in ("2000", figures), ("2001", other):
         result.data["figures"] = values
@@ -175,22 +201,27 @@ def save_two(result, figures, other, monkeypatch):
 SAME = {"walks": 7, "insn_ratio": 1.0, "ns_walk": 5.0}
 
 
-@pytest.mark.parametrize("other", [
-    {}, {"insn_ratio": 1.0099}, {"insn_ratio": 0.9901}, {"ns_walk": 50.0},
-    {"ns_more": 5.0}])
+@pytest.mark.parametrize(
+    "other",
+    [{}, {"insn_ratio": 1.0099}, {"insn_ratio": 0.9901}, {"ns_walk": 50.0}, {"ns_more": 5.0}],
+)
 def test_runs_repeat_themselves(result, monkeypatch, capsys, other):
     save_two(result, SAME, SAME | other, monkeypatch)
-    assert not bench.compare()
+    assert not run.compare()
     assert "1 benchmarks repeated themselves\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("other,said", [
-    ({"walks": 8}, "walks 7 8"),
-    ({"insn_ratio": 1.02}, "insn_ratio 1.0 1.02"),
-    ({"more": 1}, "more None 1")])
+@pytest.mark.parametrize(
+    "other,said",
+    [
+        ({"walks": 8}, "walks 7 8"),
+        ({"insn_ratio": 1.02}, "insn_ratio 1.0 1.02"),
+        ({"more": 1}, "more None 1"),
+    ],
+)
 def test_runs_differ(result, monkeypatch, capsys, other, said):
     save_two(result, SAME, SAME | other, monkeypatch)
-    assert bench.compare()
+    assert run.compare()
     output = capsys.readouterr().out
     assert said in output and "not name" in output
 
@@ -199,7 +230,7 @@ def test_one_run_has_nothing_to_compare_with(result, monkeypatch):
     save_two(result, SAME, SAME, monkeypatch)
     monkeypatch.setenv("QUICK", "0")
     with pytest.raises(common.Failure, match="no two results.*make bench"):
-        bench.compare()
+        run.compare()
 
 
 def test_a_failure_stops_no_other_benchmark(monkeypatch, capsys):
@@ -209,11 +240,11 @@ def test_a_failure_stops_no_other_benchmark(monkeypatch, capsys):
         if name == "first":
             common.die("went wrong")
         done.append(name)
-    monkeypatch.setattr(bench, "measure", measure)
-    monkeypatch.setattr(bench, "seconds", lambda name: 90)
-    monkeypatch.setattr(bench, "BENCHMARKS", dict.fromkeys(
-        ("first", "second")))
-    assert bench.every()
+
+    monkeypatch.setattr(run, "measure", measure)
+    monkeypatch.setattr(run, "seconds", lambda name: 90)
+    monkeypatch.setattr(run, "BENCHMARKS", dict.fromkeys(("first", "second")))
+    assert run.every()
     assert done == ["second"]
     said = capsys.readouterr()
     assert "bench-first, 1 of 2, about 90 s of 3 min left" in said.out
@@ -223,18 +254,18 @@ def test_a_failure_stops_no_other_benchmark(monkeypatch, capsys):
 
 def test_estimate_is_the_last_run(result, monkeypatch):
     save_two(result, SAME, SAME, monkeypatch)
-    path, *_ = sorted(benchresult.FOLDER.glob("*/name-2001*.json"))
+    path, *_ = sorted(record.FOLDER.glob("*/name-2001*.json"))
     data = json.loads(path.read_text())
     path.write_text(json.dumps(data | {"seconds": 17.0}))
-    assert bench.seconds("name") == 17.0
+    assert run.seconds("name") == 17.0
     monkeypatch.setenv("QUICK", "0")
-    assert bench.seconds("name") == 2
+    assert run.seconds("name") == 2
     monkeypatch.setenv("LONG", "1")
-    assert bench.seconds("name") == 3
+    assert run.seconds("name") == 3
 
 
 def test_quick_and_long_at_once(monkeypatch):
     monkeypatch.setenv("QUICK", "1")
     monkeypatch.setenv("LONG", "1")
     with pytest.raises(common.Failure, match="accepted: one of them"):
-        bench.size()
+        run.size()

@@ -6,30 +6,37 @@ import subprocess
 
 import pytest
 
-import bench_buffer
-import benchresult
 import common
-import guest
-import initramfs
-import insncounts
-import lockstat
+from bench import insncounts, lockstat, record
+from bench.cases import buffer as bench_buffer
+from guest import initramfs, vm
 
 FILES, SETS, LINKS = 1200, 100, 200
 PHASES = bench_buffer.PHASES
 
 
 def metadata(*words):
-    return subprocess.run([initramfs.tools() / "metadata", *words], text=True,
-                          capture_output=True, timeout=60, check=False)
+    return subprocess.run(
+        [initramfs.tools() / "metadata", *words],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
 
 
-@pytest.mark.parametrize("words, said", [
-    ([], "usage: metadata DIR"), ([".", "."], "usage: metadata DIR"),
-    ([".", "-z"], "usage: metadata DIR"),
-    ([".", "-n", "0"], "metadata: -n 0: accepted are 1 to 1000000\n"),
-    ([".", "-d", "x"], "metadata: -d x: accepted are 1 to"),
-    ([".", "-l", "16"], "metadata: -l 16: accepted are more than the 16 of"),
-    ([".", "-j", "1001"], "metadata: -j 1001: accepted are 1 to 1000\n")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "usage: metadata DIR"),
+        ([".", "."], "usage: metadata DIR"),
+        ([".", "-z"], "usage: metadata DIR"),
+        ([".", "-n", "0"], "metadata: -n 0: accepted are 1 to 1000000\n"),
+        ([".", "-d", "x"], "metadata: -d x: accepted are 1 to"),
+        ([".", "-l", "16"], "metadata: -l 16: accepted are more than the 16 of"),
+        ([".", "-j", "1001"], "metadata: -j 1001: accepted are 1 to 1000\n"),
+    ],
+)
 def test_bad_arguments(words, said):
     done = metadata(*words)
     assert done.returncode == 2
@@ -39,21 +46,24 @@ def test_bad_arguments(words, said):
 def test_what_fails_is_named(tmp_path):
     done = metadata("/nowhere")
     assert (done.returncode, done.stderr) == (
-        1, "metadata: chdir /nowhere: No such file or directory\n")
+        1,
+        "metadata: chdir /nowhere: No such file or directory\n",
+    )
     (tmp_path / "files").mkdir()
     done = metadata(tmp_path)
-    assert (done.returncode, done.stderr) == (
-        1, "metadata: mkdir files: File exists\n")
+    assert (done.returncode, done.stderr) == (1, "metadata: mkdir files: File exists\n")
 
 
 @pytest.fixture(scope="module", name="counted")
 def counted_phases(kernel):
     """{phase: (report, segment)} of the load in a guest, blocks of 1 KiB."""
     segments, output, _ = insncounts.count(
-        kernel, bench_buffer.script("1k", FILES, SETS, LINKS),
-        **bench_buffer.options())
-    return {one["phase"]: (one, segment) for one, segment in
-            bench_buffer.by_phase(segments, bench_buffer.parse(output))}
+        kernel, bench_buffer.script("1k", FILES, SETS, LINKS), **bench_buffer.options()
+    )
+    return {
+        one["phase"]: (one, segment)
+        for one, segment in bench_buffer.by_phase(segments, bench_buffer.parse(output))
+    }
 
 
 def test_phases_do_what_they_say(counted):
@@ -75,8 +85,7 @@ def test_links_are_one_lookup_each(counted):
         for phase, misses in zip(phases, (LINKS, 0)):
             one, segment = counted[phase]
             found = bench_buffer.lookups(segment, "ours")
-            assert found == {"misses": misses, "private_locks": 0,
-                             "folio_locks": 0}
+            assert found == {"misses": misses, "private_locks": 0, "folio_locks": 0}
             bench_buffer.check_lookups(one, "ours", segment)
     assert counted["follow"][1].entries["__find_get_block"] == LINKS
     assert counted["readlink"][1].entries["__find_get_block"] == 0
@@ -85,22 +94,27 @@ def test_links_are_one_lookup_each(counted):
 
 def test_functions_of_a_lookup(kernel, counted):
     symbols = bench_buffer.lookup_symbols(kernel)
-    assert {"find_get_block_common", "buffer_hash_find", "touch_buffer",
-            "xas_load"} <= symbols
+    assert {"find_get_block_common", "buffer_hash_find", "touch_buffer", "xas_load"} <= symbols
     assert not {"ext4_getblk", "_raw_spin_lock"} & symbols
-    found = bench_buffer.instructions(
-        counted["follow"][1], {"clock": set(), "lookup": symbols})
+    found = bench_buffer.instructions(counted["follow"][1], {"clock": set(), "lookup": symbols})
     assert found["lookup_insns"]["buffer_hash_find"] >= 10 * LINKS
-    assert found["kernel_insns"] == found["all_insns"] \
+    assert (
+        found["kernel_insns"]
+        == found["all_insns"]
         > sum(found["lookup_insns"].values()) + found["lock_insns"]
+    )
 
 
 def test_lookups_as_the_kernel_counts_them(kernel):
-    output = guest.run(kernel, bench_buffer.script("4k", FILES, SETS, LINKS,
-                                                   "-c"),
-                       cpus=1, **bench_buffer.options()).output
-    counts = {one["phase"]: bench_buffer.counted(one["counters"])
-              for one in bench_buffer.parse(output)}
+    output = vm.run(
+        kernel,
+        bench_buffer.script("4k", FILES, SETS, LINKS, "-c"),
+        cpus=1,
+        **bench_buffer.options(),
+    ).output
+    counts = {
+        one["phase"]: bench_buffer.counted(one["counters"]) for one in bench_buffer.parse(output)
+    }
     for phases in bench_buffer.LOOKUPS.values():
         many, one = (counts[phase] for phase in phases)
         assert many["lookups"] == many["hits"] == LINKS
@@ -111,10 +125,10 @@ def test_lookups_as_the_kernel_counts_them(kernel):
 
 
 def test_links_are_followed_together(kernel):
-    output = guest.run(kernel, bench_buffer.script("1k", FILES, SETS, LINKS,
-                                                   "-j 3"),
-                       **bench_buffer.options()).output
-    one, = bench_buffer.parse(output, (bench_buffer.TOGETHER,))
+    output = vm.run(
+        kernel, bench_buffer.script("1k", FILES, SETS, LINKS, "-j 3"), **bench_buffer.options()
+    ).output
+    (one,) = bench_buffer.parse(output, (bench_buffer.TOGETHER,))
     assert one["operations"] == 3 * LINKS
 
 
@@ -122,23 +136,20 @@ def test_what_was_not_done_is_refused():
     segment = insncounts.Segment(1)
     one = {"phase": "follow", "operations": 100}
     segment.calls["find_get_block_common", "__filemap_get_folio"] = 98
-    with pytest.raises(common.Failure, match="follow, base: 98 look-ups after "
-                       "a miss of the LRU in 100 operations"):
+    with pytest.raises(
+        common.Failure, match="follow, base: 98 look-ups after a miss of the LRU in 100 operations"
+    ):
         bench_buffer.check_lookups(one, "base", segment)
     segment.calls["__find_get_block_slow", "__filemap_get_folio"] = 1
     bench_buffer.check_lookups(one, "base", segment)
     with pytest.raises(common.Failure, match="follow-one, base: 99 look-ups"):
-        bench_buffer.check_lookups(one | {"phase": "follow-one"}, "base",
-                                   segment)
-    with pytest.raises(common.Failure, match="0 blocks read: they were still "
-                       "in memory"):
-        bench_buffer.check_lookups(one | {"phase": "cold-list"}, "base",
-                                   segment)
+        bench_buffer.check_lookups(one | {"phase": "follow-one"}, "base", segment)
+    with pytest.raises(common.Failure, match="0 blocks read: they were still in memory"):
+        bench_buffer.check_lookups(one | {"phase": "cold-list"}, "base", segment)
 
 
 def test_missing_phases_and_counters():
-    with pytest.raises(common.Failure, match="the phases none; wanted are "
-                       "create cold-list"):
+    with pytest.raises(common.Failure, match="the phases none; wanted are create cold-list"):
         bench_buffer.parse("")
     with pytest.raises(common.Failure, match="saw 0 segments of 1"):
         bench_buffer.by_phase([], [{}])
@@ -147,10 +158,12 @@ def test_missing_phases_and_counters():
 
 
 def test_line_of_lock_stat():
-    line = ("               &mapping->i_private_lock:             1            "
-            "  3           0.00           0.00           0.00           0.00 "
-            "             7           2000           0.77         183.33       "
-            " 1369.22           0.68\n")
+    line = (
+        "               &mapping->i_private_lock:             1            "
+        "  3           0.00           0.00           0.00           0.00 "
+        "             7           2000           0.77         183.33       "
+        " 1369.22           0.68\n"
+    )
     assert lockstat.parse(line, bench_buffer.PRIVATE_LOCK) == [(2000, 3)]
     assert lockstat.parse(line) == []
 
@@ -161,34 +174,50 @@ OURS = {"find_get_block_common": 300, "buffer_hash_find": 60}
 
 def filled(monkeypatch):
     """A look-up is 480 + 20 instructions in the base, 360 + 40 in ours."""
-    monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    result = benchresult.Result("buffer", size="quick")
+    monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
+    result = record.Result("buffer", size="quick")
     result.machine(accelerator="tcg")
     cells = [(size, phase) for size in bench_buffer.BLOCKS for phase in PHASES]
     for size, phase in cells:
         where = {"blocks": size, "phase": phase, "operations": 10}
         many = phase in ("follow", "readlink")
-        taken = {"misses": 10 if many else 0, "private_locks": 0,
-                 "folio_locks": 10 if phase == "readlink" else 0}
-        for name, total, locks in (("base", 900, 20), ("ours", 800, 40),
-                                   ("again", 910, 20)):
+        taken = {
+            "misses": 10 if many else 0,
+            "private_locks": 0,
+            "folio_locks": 10 if phase == "readlink" else 0,
+        }
+        for name, total, locks in (("base", 900, 20), ("ours", 800, 40), ("again", 910, 20)):
             symbols = OURS if name == "ours" else BASE
-            result.run("instructions", kernel=name, all_insns=9999,
-                       kernel_insns=10 * (total if many else 300),
-                       lookup_insns={of: 10 * insns for of, insns
-                                     in symbols.items()} if many else {},
-                       lock_insns=10 * (100 + locks * many), **where, **taken)
+            result.run(
+                "instructions",
+                kernel=name,
+                all_insns=9999,
+                kernel_insns=10 * (total if many else 300),
+                lookup_insns={of: 10 * insns for of, insns in symbols.items()} if many else {},
+                lock_insns=10 * (100 + locks * many),
+                **where,
+                **taken,
+            )
         for name, count in (("base", 10), ("ours", 0)):
-            result.run("locks", kernel=name, **where, **taken,
-                       acquisitions=count if phase in ("follow", "create")
-                       else 0)
-            result.run("seconds", kernel=name, round=0, blocks=size,
-                       phase=phase, microseconds=5.0)
+            result.run(
+                "locks",
+                kernel=name,
+                **where,
+                **taken,
+                acquisitions=count if phase in ("follow", "create") else 0,
+            )
+            result.run("seconds", kernel=name, round=0, blocks=size, phase=phase, microseconds=5.0)
         result.run("hits", **where, lookups=4, hits=3, cache_hits=6)
     for size in bench_buffer.BLOCKS:
         for name, count in (("base", 40), ("ours", 0)):
-            result.run("contentions", kernel=name, blocks=size, operations=40,
-                       acquisitions=count, contentions=count // 10)
+            result.run(
+                "contentions",
+                kernel=name,
+                blocks=size,
+                operations=40,
+                acquisitions=count,
+                contentions=count // 10,
+            )
     return result
 
 
@@ -221,15 +250,16 @@ def test_base_without_its_lock_is_refused(monkeypatch):
 def test_tables(monkeypatch, capsys):
     bench_buffer.show(filled(monkeypatch))
     said = capsys.readouterr().out
-    for line in (r"look-up as a whole, atomic, 1k +500.0 +400.0 +0.8000",
-                 r"sleeping, 4k: buffer_hash_find +0.0 +60.0 +\+60.0",
-                 r"atomic, 1k: locks +20.0 +40.0 +\+20.0",
-                 r"follow, 1k +10 +10 +0 +0 +10 +10 +0 +0",
-                 r"1k +40 +40 +4 +0 +0",
-                 r"follow, 4k +10 +6 +4 +3 +60.0 % +75.0 %"):
+    for line in (
+        r"look-up as a whole, atomic, 1k +500.0 +400.0 +0.8000",
+        r"sleeping, 4k: buffer_hash_find +0.0 +60.0 +\+60.0",
+        r"atomic, 1k: locks +20.0 +40.0 +\+20.0",
+        r"follow, 1k +10 +10 +0 +0 +10 +10 +0 +0",
+        r"1k +40 +40 +4 +0 +0",
+        r"follow, 4k +10 +6 +4 +3 +60.0 % +75.0 %",
+    ):
         assert re.search(f"^  {line}$", said, re.M), line
 
 
 def test_both_kernels_take_turns():
-    assert list(bench_buffer.alternate(2)) == [
-        (0, "base"), (0, "ours"), (1, "ours"), (1, "base")]
+    assert list(bench_buffer.alternate(2)) == [(0, "base"), (0, "ours"), (1, "ours"), (1, "base")]

@@ -6,44 +6,61 @@ import subprocess
 
 import pytest
 
-import bench_crowd
-import benchresult
 import common
-import initramfs
-import insncounts
+from bench import insncounts, record
+from bench.cases import crowd as bench_crowd
+from guest import initramfs
 
 LOAD = bench_crowd.Load((50, 60), 1, bench_crowd.TWICE)
 # Enough for a test: 60 members, and few operations.
-CROWDS = [crowd._replace(most=min(crowd.most, 60), ops=20)
-          for crowd in (*bench_crowd.CROWDS, bench_crowd.MOUNTS)]
-USERS, TIMERS = (next(crowd for crowd in CROWDS if crowd.name == name)
-                 for name in ("users", "timers"))
+CROWDS = [
+    crowd._replace(most=min(crowd.most, 60), ops=20)
+    for crowd in (*bench_crowd.CROWDS, bench_crowd.MOUNTS)
+]
+USERS, TIMERS = (
+    next(crowd for crowd in CROWDS if crowd.name == name) for name in ("users", "timers")
+)
 
 
 def crowd(*words):
-    return subprocess.run([initramfs.tools() / "crowd", *words], text=True,
-                          capture_output=True, timeout=60, check=False)
+    return subprocess.run(
+        [initramfs.tools() / "crowd", *words],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
 
 
-@pytest.mark.parametrize("words, said", [
-    ([], "usage: crowd KIND"), (["timers"], "usage: crowd KIND"),
-    (["dogs", "5"], "usage: crowd KIND"), (["timers", "-x", "5"], "usage: crowd KIND"),
-    (["timers", "0"], "crowd: SIZE 0: accepted are 1 to 1000000\n"),
-    (["timers", "5x"], "crowd: SIZE 5x: accepted are 1 to 1000000\n"),
-    (["timers", "5", "5"], "crowd: SIZE 5 after 5: accepted are larger ones\n"),
-    (["timers", "-n", "", "5"], "crowd: -n : accepted are 1 to"),
-    (["users", "-s", "-1", "5"], "crowd: -s -1: accepted are 1 to")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "usage: crowd KIND"),
+        (["timers"], "usage: crowd KIND"),
+        (["dogs", "5"], "usage: crowd KIND"),
+        (["timers", "-x", "5"], "usage: crowd KIND"),
+        (["timers", "0"], "crowd: SIZE 0: accepted are 1 to 1000000\n"),
+        (["timers", "5x"], "crowd: SIZE 5x: accepted are 1 to 1000000\n"),
+        (["timers", "5", "5"], "crowd: SIZE 5 after 5: accepted are larger ones\n"),
+        (["timers", "-n", "", "5"], "crowd: -n : accepted are 1 to"),
+        (["users", "-s", "-1", "5"], "crowd: -s -1: accepted are 1 to"),
+    ],
+)
 def test_bad_arguments(words, said):
     done = crowd(*words)
     assert done.returncode == 2
     assert said in done.stderr and not done.stdout
 
 
-@pytest.mark.parametrize("words, said", [
-    (["quotas", "-d", "/nowhere", "1"], "crowd quotas: /nowhere/crowd-0: No such file"),
-    (["locks", "-d", "/nowhere", "1"], "crowd locks: /nowhere/lock-0: No such file"),
-    (["cgroups", "-d", "/nowhere", "1"], "crowd cgroups: /nowhere/crowd-0: No such file"),
-    (["mounts", "-d", "/nowhere", "1"], "crowd mounts: mount: ")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["quotas", "-d", "/nowhere", "1"], "crowd quotas: /nowhere/crowd-0: No such file"),
+        (["locks", "-d", "/nowhere", "1"], "crowd locks: /nowhere/lock-0: No such file"),
+        (["cgroups", "-d", "/nowhere", "1"], "crowd cgroups: /nowhere/crowd-0: No such file"),
+        (["mounts", "-d", "/nowhere", "1"], "crowd mounts: mount: "),
+    ],
+)
 def test_what_fails_is_named(words, said):
     done = crowd(*words)
     assert done.returncode == 1
@@ -54,12 +71,15 @@ def test_what_fails_is_named(words, said):
 def test_every_operation_looks_up(kernel, one):
     """In a guest: the functions that are counted are those that are called."""
     segments, output, _ = insncounts.count(
-        kernel, bench_crowd.script(one, LOAD), **bench_crowd.options() | {"mem": "2G"})
+        kernel, bench_crowd.script(one, LOAD), **bench_crowd.options() | {"mem": "2G"}
+    )
     said = bench_crowd.parse(output, one, LOAD)
     assert len(segments) == len(said)
     for line, segment in zip(said, segments):
-        found = {of: sum(segment.insns[symbol] for symbol in symbols)
-                 for of, symbols in one.lookups.items()}
+        found = {
+            of: sum(segment.insns[symbol] for symbol in symbols)
+            for of, symbols in one.lookups.items()
+        }
         bench_crowd.check_lookups(one, line, segment, found)
 
 
@@ -75,13 +95,18 @@ def test_what_was_not_called_is_refused():
 
 
 def test_reports():
-    good = "timers gettime 50 20 4000\ntimers create 50 20 8000\n" \
+    good = (
+        "timers gettime 50 20 4000\ntimers create 50 20 8000\n"
         "timers gettime 60 20 4000\ntimers create 60 20 8000\n"
+    )
     said = bench_crowd.parse(good, TIMERS, LOAD)
     assert said[1] == {"operation": "create", "size": 50, "ops": 20, "nanoseconds": 8000}
-    for bad, why in ((good[:25], "printed 1 lines"), ("", "printed 0 lines"),
-                     ("mounts" + good[6:], "crowd printed 'mounts gettime"),
-                     (good + "more\n", "crowd printed 'more'")):
+    for bad, why in (
+        (good[:25], "printed 1 lines"),
+        ("", "printed 0 lines"),
+        ("mounts" + good[6:], "crowd printed 'mounts gettime"),
+        (good + "more\n", "crowd printed 'more'"),
+    ):
         with pytest.raises(common.Failure, match=why):
             bench_crowd.parse(bad, TIMERS, LOAD)
 
@@ -93,36 +118,56 @@ def test_sizes():
 
 
 def costs(base, ours, again=None):
-    return {"base": base, "ours": ours, "ours-again": ours,
-            "again": base if again is None else again}
+    return {
+        "base": base,
+        "ours": ours,
+        "ours-again": ours,
+        "again": base if again is None else again,
+    }
 
 
 def filled(monkeypatch):
     """Each crowd: 100 instructions, growing in the base to 1000, in ours to 110."""
-    monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    result = benchresult.Result("crowd", size="quick")
+    monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
+    result = record.Result("crowd", size="quick")
     result.machine(accelerator="tcg")
     for one in bench_crowd.CROWDS:
         large = {"timers": 130.0}.get(one.name, 110.0)
-        for size, insns in ((100, costs(100.0, 99.0, 102.0)),
-                            (one.most, costs(1000.0, large))):
+        for size, insns in ((100, costs(100.0, 99.0, 102.0)), (one.most, costs(1000.0, large))):
             for name, cost in insns.items():
                 line = {"operation": "create", "size": size}
-                bench_crowd.keep(result, "count", one, name, line,
-                                 all_insns=50 * cost,
-                                 lookup_insns={of: cost for of in one.lookups})
+                bench_crowd.keep(
+                    result,
+                    "count",
+                    one,
+                    name,
+                    line,
+                    all_insns=50 * cost,
+                    lookup_insns=dict.fromkeys(one.lookups, cost),
+                )
         for name, time in (("base", 9000.0), ("ours", 3000.0)):
             line = {"operation": "create", "size": 100}
-            bench_crowd.keep(result, "seconds", one, name, line, round=0,
-                             nanoseconds=time)
+            bench_crowd.keep(result, "seconds", one, name, line, round=0, nanoseconds=time)
     for size, cost in ((100, 100.0), (bench_crowd.MOST, 5000.0)):
-        bench_crowd.keep(result, "count", bench_crowd.CROWDS[0], "old-size",
-                         {"operation": "create", "size": size}, all_insns=1,
-                         lookup_insns={"uid": cost, "ucounts": 1.0})
+        bench_crowd.keep(
+            result,
+            "count",
+            bench_crowd.CROWDS[0],
+            "old-size",
+            {"operation": "create", "size": size},
+            all_insns=1,
+            lookup_insns={"uid": cost, "ucounts": 1.0},
+        )
     for name, cost in costs(1000.0, 1500.0).items():
-        bench_crowd.keep(result, "count", bench_crowd.MOUNTS, name,
-                         {"operation": "mount", "size": 1}, all_insns=cost,
-                         lookup_insns={"css_set": cost})
+        bench_crowd.keep(
+            result,
+            "count",
+            bench_crowd.MOUNTS,
+            name,
+            {"operation": "mount", "size": 1},
+            all_insns=cost,
+            lookup_insns={"css_set": cost},
+        )
     return result
 
 
@@ -130,12 +175,20 @@ def test_figures(monkeypatch):
     result = filled(monkeypatch)
     bench_crowd.figures(result)
     found = result.data["figures"]
-    for name in ("uid_100k", "uid_10k", "dquot_100k", "css_set_10k", "ucounts_10k",
-                 "ucounts_100k", "blocked_locks_10k", "ksm_mm_10k", "khugepaged_mm_10k"):
+    for name in (
+        "uid_100k",
+        "uid_10k",
+        "dquot_100k",
+        "css_set_10k",
+        "ucounts_10k",
+        "ucounts_100k",
+        "blocked_locks_10k",
+        "ksm_mm_10k",
+        "khugepaged_mm_10k",
+    ):
         assert found[f"{name}_vs_100"] == round(110 / 99, 6)
         assert found[f"{name}_vs_100_base"] == 10
-    assert found["posix_timers_100k_vs_100"] == found["worst_growth"] \
-        == round(130 / 99, 6)
+    assert found["posix_timers_100k_vs_100"] == found["worst_growth"] == round(130 / 99, 6)
     assert found["worst_ratio_at_100"] == round(99 / 101, 6)
     assert found["worst_aa_ratio_at_100"] == 1.02
     assert found["css_set_mount_ratio"] == 1.5
@@ -147,8 +200,7 @@ def test_table(monkeypatch, capsys):
     result = filled(monkeypatch)
     bench_crowd.show(result)
     said = capsys.readouterr().out
-    assert re.search(r"^  css_set +cgroups +create +100.0 99.0 +1000.0 110.0 +0.980$",
-                     said, re.M)
+    assert re.search(r"^  css_set +cgroups +create +100.0 99.0 +1000.0 110.0 +0.980$", said, re.M)
     assert re.search(r"^  timers +create +9.0 3.0$", said, re.M)
 
 

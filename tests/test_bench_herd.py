@@ -6,14 +6,12 @@ import subprocess
 
 import pytest
 
-import bench_herd
-import benchresult
 import common
-import countedbase
-import gitcmd
-import guest
-import initramfs
-import source
+from bench import record
+from bench.cases import herd as bench_herd
+from guest import initramfs, vm
+from kernel import variants
+from series import gitcmd, source
 
 PHASES = [*bench_herd.PHASES, *bench_herd.HERDS]
 STATS = """\
@@ -44,13 +42,17 @@ foreign-per-wake: 0.000
 
 
 def report(phase):
-    return (f"phase: {phase}\nthreads: 512\nseconds: 2.000\n"
-            "mb-per-second: 8.000\n")
+    return f"phase: {phase}\nthreads: 512\nseconds: 2.000\nmb-per-second: 8.000\n"
 
 
 def herd(*words):
-    return subprocess.run([initramfs.tools() / "herd", *words], text=True,
-                          capture_output=True, timeout=60, check=False)
+    return subprocess.run(
+        [initramfs.tools() / "herd", *words],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def test_phases_on_a_folder(tmp_path):
@@ -63,18 +65,23 @@ def test_phases_on_a_folder(tmp_path):
 
 
 def test_hang_is_said(tmp_path):
-    os.mkfifo(tmp_path / "file-1")      # nobody reads: opening it waits
+    os.mkfifo(tmp_path / "file-1")  # nobody reads: opening it waits
     done = herd(tmp_path, "write", "-t", "4", "-b", "2", "-w", "1")
     assert done.returncode == 3
-    assert done.stderr == ("herd: write did not end within 1 s: 1 of 4 "
-                           "threads are not through; thread 1 did 0 of 2\n")
+    assert done.stderr == (
+        "herd: write did not end within 1 s: 1 of 4 threads are not through; thread 1 did 0 of 2\n"
+    )
 
 
-@pytest.mark.parametrize("words, said", [
-    (["."], "usage: herd DIR PHASE"), ([".", "sleep"], "usage: herd"),
-    ([".", "read", "-t", "0"], "herd: -t 0: accepted are 1 to 1000000"),
-    ([".", "read", "-n", "2x"], "herd: -n 2x: accepted"),
-])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["."], "usage: herd DIR PHASE"),
+        ([".", "sleep"], "usage: herd"),
+        ([".", "read", "-t", "0"], "herd: -t 0: accepted are 1 to 1000000"),
+        ([".", "read", "-n", "2x"], "herd: -n 2x: accepted"),
+    ],
+)
 def test_bad_arguments(words, said):
     done = herd(*words)
     assert done.returncode == 2
@@ -82,29 +89,30 @@ def test_bad_arguments(words, said):
 
 
 def test_herds_in_a_guest(kernel):
-    output = guest.run(
-        kernel, "".join(f"herd /tmp {phase} -t 8 -b 4 -n 2\n"
-                        for phase in PHASES), mem="256M").output
+    output = vm.run(
+        kernel, "".join(f"herd /tmp {phase} -t 8 -b 4 -n 2\n" for phase in PHASES), mem="256M"
+    ).output
     for found in bench_herd.parse(output):
         assert bench_herd.values(found)["threads"] == 8
 
 
 def test_report_with_counters():
-    found = bench_herd.parse("".join(report(phase) + STATS
-                                     for phase in PHASES))
+    found = bench_herd.parse("".join(report(phase) + STATS for phase in PHASES))
     assert [one["phase"] for one in found] == PHASES
     assert bench_herd.values(found[0]) == {
-        "phase": "write", "threads": 512, "seconds": 2, "mb_per_second": 8}
+        "phase": "write",
+        "threads": 512,
+        "seconds": 2,
+        "mb_per_second": 8,
+    }
     counts = dict(bench_herd.counters(found[0]))
-    assert counts["folio_wait"] == {"wakes": 10, "examined": 25,
-                                    "matched": 10, "called": 25}
+    assert counts["folio_wait"] == {"wakes": 10, "examined": 25, "matched": 10, "called": 25}
     assert bench_herd.per_wake([counts["folio_wait"]], "examined") == 1.5
     assert bench_herd.per_wake([counts["bit_wait"]], "examined") == 0
 
 
 def test_missing_phase_and_counters():
-    with pytest.raises(common.Failure, match="phases write; wanted are write "
-                       "random-write"):
+    with pytest.raises(common.Failure, match="phases write; wanted are write random-write"):
         bench_herd.parse(report("write"))
     stats = STATS.replace("wakes: 10\n", "").partition("\n")[2]
     with pytest.raises(common.Failure, match="no wakes of folio_wait"):
@@ -112,19 +120,24 @@ def test_missing_phase_and_counters():
 
 
 def test_figures(monkeypatch):
-    monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    result = benchresult.Result("herd", size="quick")
-    for kind, rates in (("base", (10, 20, 10)), ("ours", (11, 20, 8)),
-                        ("ours-256", (5, 10, 5))):
+    monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
+    result = record.Result("herd", size="quick")
+    for kind, rates in (("base", (10, 20, 10)), ("ours", (11, 20, 8)), ("ours-256", (5, 10, 5))):
         for number, rate in enumerate(rates):
             for phase in PHASES:
-                result.run("throughput", kernel=kind, round=number,
-                           phase=phase, mb_per_second=rate)
+                result.run("throughput", kernel=kind, round=number, phase=phase, mb_per_second=rate)
         for phase in PHASES:
-            result.run("counters", kernel=kind, phase=phase, round=0,
-                       table="folio_wait", wakes=10, matched=10,
-                       examined=25 if phase == "read" else 10,
-                       called=25 if kind == "base" else 10)
+            result.run(
+                "counters",
+                kernel=kind,
+                phase=phase,
+                round=0,
+                table="folio_wait",
+                wakes=10,
+                matched=10,
+                examined=25 if phase == "read" else 10,
+                called=25 if kind == "base" else 10,
+            )
     bench_herd.counter_figures(result)
     bench_herd.throughput_figures(result)
     figures = result.data["figures"]
@@ -138,17 +151,16 @@ def test_figures(monkeypatch):
 
 
 def test_counted_base_is_one_commit():
-    commit = countedbase.commit()
-    assert commit == countedbase.commit()
-    assert gitcmd.out("rev-parse", f"{commit}^", repo=source.base_repo()) == \
-        gitcmd.ref("base", source.base_repo())
+    commit = variants.wakeups_commit()
+    assert commit == variants.wakeups_commit()
+    assert gitcmd.out("rev-parse", f"{commit}^", repo=source.base_repo()) == gitcmd.ref(
+        "base", source.base_repo()
+    )
 
 
 def test_patch_that_does_not_apply(tmp_path, monkeypatch):
     bad = tmp_path / "count-wakeups.patch"
-    bad.write_text(countedbase.PATCH.read_text().replace("thread_self",
-                                                         "thread_other"))
-    monkeypatch.setattr(countedbase, "PATCH", bad)
-    with pytest.raises(common.Failure, match="count-wakeups.patch does not "
-                       "apply to Linux 6.12"):
-        countedbase.commit()
+    bad.write_text(variants.COUNT_WAKEUPS.read_text().replace("thread_self", "thread_other"))
+    monkeypatch.setattr(variants, "COUNT_WAKEUPS", bad)
+    with pytest.raises(common.Failure, match="count-wakeups.patch does not apply to Linux 6.12"):
+        variants.wakeups_commit()

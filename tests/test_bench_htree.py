@@ -6,11 +6,10 @@ import subprocess
 
 import pytest
 
-import bench_htree
-import benchresult
 import common
-import guest
-import initramfs
+from bench import record
+from bench.cases import htree as bench_htree
+from guest import initramfs, vm
 
 PATTERNS = bench_htree.LOADS["long"].patterns
 DUMP = """\
@@ -36,8 +35,13 @@ leaf block checksum: 0x0884b76f
 
 
 def htree(*words):
-    return subprocess.run([initramfs.tools() / "htree", *words], text=True,
-                          capture_output=True, timeout=60, check=False)
+    return subprocess.run(
+        [initramfs.tools() / "htree", *words],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -56,9 +60,18 @@ def test_names_come_and_change(tmp_path, pattern):
     assert done.returncode == 1 and "htree: stat " in done.stderr
 
 
-@pytest.mark.parametrize("words", [
-    (), (".",), (".", "none"), (".", "create", "-n", "0"),
-    (".", "create", "-p", "none"), (".", "create", "more"), ("-z",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        (".",),
+        (".", "none"),
+        (".", "create", "-n", "0"),
+        (".", "create", "-p", "none"),
+        (".", "create", "more"),
+        ("-z",),
+    ],
+)
 def test_bad_words_are_refused(words):
     assert htree(*words).returncode == 2
 
@@ -68,18 +81,20 @@ def test_leaves():
     # Eight bytes before a name, in steps of four: twice 16, and 20.
     assert (found["leaves"], found["filled"]) == (2, 26)
     assert (found["least"], found["most"]) == (20, 32)
-    other = bench_htree.leaves(DUMP.replace("-00000003", "-00000004"),
-                               "half_md4", 3)
+    other = bench_htree.leaves(DUMP.replace("-00000003", "-00000004"), "half_md4", 3)
     assert other["sha256"] != found["sha256"]
     other = bench_htree.leaves(DUMP.replace("\n14 ", "\n15 "), "half_md4", 3)
     assert other["sha256"] == found["sha256"]
 
 
-@pytest.mark.parametrize("text, name, files, said", [
-    (DUMP, "tea", 3, "hash version 1; wanted is 2, tea"),
-    (DUMP, "half_md4", 4, "3 names in a directory of 4"),
-    ("debugfs: not a directory\n", "tea", 3, "hash version none"),
-])
+@pytest.mark.parametrize(
+    "text, name, files, said",
+    [
+        (DUMP, "tea", 3, "hash version 1; wanted is 2, tea"),
+        (DUMP, "half_md4", 4, "3 names in a directory of 4"),
+        ("debugfs: not a directory\n", "tea", 3, "hash version none"),
+    ],
+)
 def test_wrong_leaves_are_refused(text, name, files, said):
     with pytest.raises(common.Failure, match=said):
         bench_htree.leaves(text, name, files)
@@ -89,9 +104,13 @@ def test_directory_of_a_guest(kernel):
     """Each hash, as the kernel writes it and as debugfs reads it."""
     for name in bench_htree.HASHES:
         cell = bench_htree.Cell("ours", name, "mail")
-        output = guest.run(kernel, bench_htree.script(cell, 500), mem="1G",
-                           programs=["mkfs.ext4", "tune2fs", "debugfs"],
-                           timeout=60).output
+        output = vm.run(
+            kernel,
+            bench_htree.script(cell, 500),
+            mem="1G",
+            programs=["mkfs.ext4", "tune2fs", "debugfs"],
+            timeout=60,
+        ).output
         seconds, dumps = bench_htree.parse(output, 500)
         assert len(seconds) == 3 and len(dumps) == 2
         for dump in dumps:
@@ -104,8 +123,9 @@ def test_directory_of_a_guest(kernel):
 def test_bad_output_is_refused():
     with pytest.raises(common.Failure, match="the guest printed create; "):
         bench_htree.parse("=== create\nphase: create\n", 5)
-    text = "".join(f"=== {name}\n" for name in (
-        "create", "lookup", "leaves", "end", "churn", "leaves", "end"))
+    text = "".join(
+        f"=== {name}\n" for name in ("create", "lookup", "leaves", "end", "churn", "leaves", "end")
+    )
     with pytest.raises(common.Failure, match="htree did not end create"):
         bench_htree.parse(text, 5)
 
@@ -113,23 +133,28 @@ def test_bad_output_is_refused():
 def test_plan():
     cells = bench_htree.plan(bench_htree.LOADS["long"])
     assert len(cells) == len(set(cells)) == 3 * (2 * 4 + 2)
-    assert [cell.kernel for cell in cells[:4]] == ["base", "ours", "again",
-                                                   "base"]
+    assert [cell.kernel for cell in cells[:4]] == ["base", "ours", "again", "base"]
 
 
 @pytest.fixture
 def result(monkeypatch):
-    monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    one = benchresult.Result("htree", size="quick")
+    monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
+    one = record.Result("htree", size="quick")
     load = bench_htree.Load(10, ("number", "mail"), ("number",))
     for cell in bench_htree.plan(load):
         insns = {"base": 1000, "ours": 900, "again": 1010}[cell.kernel]
         for phase in bench_htree.PHASES:
-            one.run("phase", **cell._asdict(), phase=phase, operations=10,
-                    insns=insns, hash_insns=insns / 10, names_insns=50)
+            one.run(
+                "phase",
+                **cell._asdict(),
+                phase=phase,
+                operations=10,
+                insns=insns,
+                hash_insns=insns / 10,
+                names_insns=50,
+            )
         for when, filled in (("created", 2800.5), ("churned", 2100)):
-            one.run("leaves", **cell._asdict(), when=when, leaves=7,
-                    filled=filled, sha256=when)
+            one.run("leaves", **cell._asdict(), when=when, leaves=7, filled=filled, sha256=when)
     return one
 
 
@@ -147,8 +172,7 @@ def test_figures(result):
 
 
 def test_figures_without_the_base_again(result):
-    result.data["runs"] = [one for one in result.data["runs"]
-                           if one["kernel"] != "again"]
+    result.data["runs"] = [one for one in result.data["runs"] if one["kernel"] != "again"]
     bench_htree.figures(result)
     assert "insn_aa_ratio_worst" not in result.data["figures"]
 

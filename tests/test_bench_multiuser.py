@@ -8,14 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import bench_multiuser
-import benchresult
 import common
-import guest
-import initramfs
-import insncounts
-import usersystem
-from bench_multiuser import Job, Load, Side
+from bench import insncounts, record
+from bench.cases import multiuser as bench_multiuser
+from bench.cases.multiuser import Job, Load, Side
+from guest import debian_disk, initramfs, vm
 
 LOAD = Load((2, 4), rounds=1, more=False)
 SAMPLE = (Path(__file__).parent / "samples" / "after.hashstats").read_text()
@@ -23,10 +20,15 @@ SAMPLE = (Path(__file__).parent / "samples" / "after.hashstats").read_text()
 
 # The load.
 
+
 def multiuser(folder, *words):
-    return subprocess.run([initramfs.tools() / "multiuser", folder, *words],
-                          text=True, capture_output=True, timeout=60,
-                          check=False)
+    return subprocess.run(
+        [initramfs.tools() / "multiuser", folder, *words],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def test_rounds_of_users(tmp_path):
@@ -34,13 +36,18 @@ def test_rounds_of_users(tmp_path):
     (tmp_path / "script").write_text("pwd >> ../seen\nmkdir d\nrmdir d\n")
     done = multiuser(tmp_path, "../script", "-w", "3", "-n", "1", "-n", "2")
     assert (done.returncode, done.stderr) == (0, "")
-    rounds = bench_multiuser.parse("=== rounds\n" + done.stdout,
-                                   LOAD._replace(users=(1, 2)))
+    rounds = bench_multiuser.parse("=== rounds\n" + done.stdout, LOAD._replace(users=(1, 2)))
     assert [one["users"] for one in rounds] == [1, 2]
     assert min(one["rate"] for one in rounds) > 0
     seen = (tmp_path / "seen").read_text().splitlines()
     assert sorted(Path(path).name for path in seen) == [
-        "user-0", "user-0", "user-0", "user-1", "user-1", "user-2"]
+        "user-0",
+        "user-0",
+        "user-0",
+        "user-1",
+        "user-1",
+        "user-2",
+    ]
     assert {path.name for path in tmp_path.iterdir()} == {"script", "seen"}
 
 
@@ -48,14 +55,19 @@ def test_users_begin_together(tmp_path):
     """Each waits until both have come, which one after the other never do."""
     (tmp_path / "script").write_text(
         "touch ../$(basename $PWD).came\n"
-        "until [ -e ../user-0.came ] && [ -e ../user-1.came ]; do :; done\n")
+        "until [ -e ../user-0.came ] && [ -e ../user-1.came ]; do :; done\n"
+    )
     assert multiuser(tmp_path, "../script", "-n", "2").returncode == 0
 
 
-@pytest.mark.parametrize("script, said", [
-    ("exit 3\n", "multiuser: 2 of 2 scripts failed\n"),
-    ("kill -9 $$\n", "multiuser: 2 of 2 scripts failed\n"),
-    ("> left\n", "multiuser: rmdir user-0: Directory not empty\n")])
+@pytest.mark.parametrize(
+    "script, said",
+    [
+        ("exit 3\n", "multiuser: 2 of 2 scripts failed\n"),
+        ("kill -9 $$\n", "multiuser: 2 of 2 scripts failed\n"),
+        ("> left\n", "multiuser: rmdir user-0: Directory not empty\n"),
+    ],
+)
 def test_script_that_fails(tmp_path, script, said):
     (tmp_path / "script").write_text(script)
     done = multiuser(tmp_path, "../script", "-n", "2")
@@ -63,12 +75,17 @@ def test_script_that_fails(tmp_path, script, said):
     assert "seconds" not in done.stdout or "left" in script
 
 
-@pytest.mark.parametrize("words, said", [
-    ([], "usage: multiuser DIR SCRIPT"), (["s"], "usage: multiuser"),
-    (["s", "-n", "0"], "-n 0: accepted are 1 to 1000"),
-    (["s", "-n", "1001"], "-n 1001: accepted are 1 to 1000"),
-    (["s", "-w", "x", "-n", "1"], "-w x: accepted are 1 to 1000"),
-    (["s", *17 * ["-n", "1"]], "-n: accepted are 16 at most")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "usage: multiuser DIR SCRIPT"),
+        (["s"], "usage: multiuser"),
+        (["s", "-n", "0"], "-n 0: accepted are 1 to 1000"),
+        (["s", "-n", "1001"], "-n 1001: accepted are 1 to 1000"),
+        (["s", "-w", "x", "-n", "1"], "-w x: accepted are 1 to 1000"),
+        (["s", *17 * ["-n", "1"]], "-n: accepted are 16 at most"),
+    ],
+)
 def test_bad_arguments(words, said):
     done = multiuser(".", *words)
     assert done.returncode == 2
@@ -78,14 +95,18 @@ def test_bad_arguments(words, said):
 def test_no_such_folder():
     done = multiuser("/nowhere", "s", "-n", "1")
     assert (done.returncode, done.stderr) == (
-        1, "multiuser: enter /nowhere: No such file or directory\n")
+        1,
+        "multiuser: enter /nowhere: No such file or directory\n",
+    )
 
 
 # What stands for programs that this machine may lack.
 STANDINS = {
     "cc": "printf '#!/bin/sh\\necho 168\\n' > $2; chmod +x $2",
     "ed": "cat > /dev/null; sed -i s/hundred/thousand/ $2",
-    "nroff": "cat $2", "spell": "echo constatn"}
+    "nroff": "cat $2",
+    "spell": "echo constatn",
+}
 
 
 def user_script(folder, **changed):
@@ -97,9 +118,14 @@ def user_script(folder, **changed):
         path.chmod(0o755)
     (folder / "user").mkdir()
     return subprocess.run(
-        ["sh", bench_multiuser.SCRIPT], cwd=folder / "user", text=True,
-        capture_output=True, timeout=60, check=False,
-        env={"PATH": f"{folder}/bin:{os.environ['PATH']}"})
+        ["sh", bench_multiuser.SCRIPT],
+        cwd=folder / "user",
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={"PATH": f"{folder}/bin:{os.environ['PATH']}"},
+    )
 
 
 def test_users_script(tmp_path):
@@ -108,14 +134,20 @@ def test_users_script(tmp_path):
     assert not list((tmp_path / "user").iterdir())
 
 
-@pytest.mark.parametrize("name, text, said", [
-    ("cc", "exit 1", ""),
-    ("cc", "printf '#!/bin/sh\\necho 25\\n' > $2; chmod +x $2",
-     "user.sh: primes gave '25', wanted is '168'\n"),
-    ("ed", "cat > /dev/null", "user.sh: nroff gave '0', wanted is '1'\n"),
-    ("nroff", "true", "user.sh: nroff gave '0', wanted is '1'\n"),
-    ("spell", "echo wrong", "user.sh: spell gave 'wrong', wanted is "
-     "'constatn'\n")])
+@pytest.mark.parametrize(
+    "name, text, said",
+    [
+        ("cc", "exit 1", ""),
+        (
+            "cc",
+            "printf '#!/bin/sh\\necho 25\\n' > $2; chmod +x $2",
+            "user.sh: primes gave '25', wanted is '168'\n",
+        ),
+        ("ed", "cat > /dev/null", "user.sh: nroff gave '0', wanted is '1'\n"),
+        ("nroff", "true", "user.sh: nroff gave '0', wanted is '1'\n"),
+        ("spell", "echo wrong", "user.sh: spell gave 'wrong', wanted is 'constatn'\n"),
+    ],
+)
 def test_wrong_result_ends_the_script(tmp_path, name, text, said):
     done = user_script(tmp_path, **{name: text})
     assert (done.returncode, done.stderr) == (1, said)
@@ -123,31 +155,33 @@ def test_wrong_result_ends_the_script(tmp_path, name, text, said):
 
 # The disk of the users' programs.
 
-def fake_packages(folder, names=usersystem.PACKAGES):
+
+def fake_packages(folder, names=debian_disk.PACKAGES):
     for name in names:
         (folder / f"{name}_1%3a2.0-1+b1_amd64.deb").write_text("")
 
 
 def test_versions_of_packages(tmp_path):
     fake_packages(tmp_path)
-    assert usersystem.versions(tmp_path)["ed"] == "1:2.0-1+b1"
+    assert debian_disk.versions(tmp_path)["ed"] == "1:2.0-1+b1"
 
 
 def test_missing_package_is_named(tmp_path):
-    fake_packages(tmp_path, usersystem.PACKAGES[1:])
+    fake_packages(tmp_path, debian_disk.PACKAGES[1:])
     with pytest.raises(common.Failure, match="brought no package dash"):
-        usersystem.versions(tmp_path)
+        debian_disk.versions(tmp_path)
     (tmp_path / "strange.deb").write_text("")
     with pytest.raises(common.Failure, match="strange.deb: not the name of"):
-        usersystem.versions(tmp_path)
+        debian_disk.versions(tmp_path)
 
 
 def test_download_that_fails_is_one_line(tmp_path):
-    (tmp_path / "apt.log").write_text("Reading\nE: Unable to locate package "
-                                      "spell\nE: more\n")
-    assert re.fullmatch(r"apt-get could not download dash .*: Unable to locate "
-                        r"package spell; full log: .*/apt.log",
-                        usersystem.reason(tmp_path / "apt.log"))
+    (tmp_path / "apt.log").write_text("Reading\nE: Unable to locate package spell\nE: more\n")
+    assert re.fullmatch(
+        r"apt-get could not download dash .*: Unable to locate "
+        r"package spell; full log: .*/apt.log",
+        debian_disk.reason(tmp_path / "apt.log"),
+    )
 
 
 def test_packages_become_one_merged_folder(tmp_path):
@@ -158,9 +192,10 @@ def test_packages_become_one_merged_folder(tmp_path):
         (tmp_path / "one" / name).write_text("one")
     (tmp_path / "one/DEBIAN/control").write_text(
         "Package: one\nVersion: 1\nArchitecture: all\n"
-        "Maintainer: one <one@localhost>\nDescription: one\n")
+        "Maintainer: one <one@localhost>\nDescription: one\n"
+    )
     common.run(["dpkg-deb", "--build", tmp_path / "one", tmp_path / "one.deb"])
-    usersystem.unpack(tmp_path, tmp_path / "root")
+    debian_disk.unpack(tmp_path, tmp_path / "root")
     assert (tmp_path / "root/bin").is_symlink()
     assert (tmp_path / "root/usr/bin/one").read_text() == "one"
     assert (tmp_path / "root/usr/share/one/data").is_file()
@@ -170,15 +205,15 @@ def test_packages_become_one_merged_folder(tmp_path):
 def test_broken_package_is_named(tmp_path):
     (tmp_path / "one.deb").write_text("none")
     with pytest.raises(common.Failure, match="one.deb: not a Debian package"):
-        usersystem.unpack(tmp_path, tmp_path / "root")
+        debian_disk.unpack(tmp_path, tmp_path / "root")
 
 
 def test_package_without_words_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(usersystem, "inside", lambda *words: None)
+    monkeypatch.setattr(debian_disk, "inside", lambda *words: None)
     for name in ("usr/bin", "usr/lib/ispell"):
         (tmp_path / name).mkdir(parents=True)
     with pytest.raises(common.Failure, match="iamerican has no /usr/share/isp"):
-        usersystem.finish(tmp_path)
+        debian_disk.finish(tmp_path)
 
 
 def test_disk_is_made_once(tmp_path, monkeypatch):
@@ -187,17 +222,18 @@ def test_disk_is_made_once(tmp_path, monkeypatch):
     def make():
         (tmp_path / "packages").mkdir(exist_ok=True)
         fake_packages(tmp_path / "packages")
-        usersystem.IMAGE.write_text("")
+        debian_disk.IMAGE.write_text("")
         made.append(1)
-    monkeypatch.setattr(usersystem, "FOLDER", tmp_path)
-    monkeypatch.setattr(usersystem, "IMAGE", tmp_path / "a,b.ext4")
-    monkeypatch.setattr(usersystem, "make", make)
-    assert usersystem.image()[0] == tmp_path / "a,b.ext4"
+
+    monkeypatch.setattr(debian_disk, "FOLDER", tmp_path)
+    monkeypatch.setattr(debian_disk, "IMAGE", tmp_path / "a,b.ext4")
+    monkeypatch.setattr(debian_disk, "make", make)
+    assert debian_disk.image()[0] == tmp_path / "a,b.ext4"
     # QEMU takes one comma of two.
-    assert f"file={tmp_path}/a,,b.ext4,format=raw" in usersystem.option()[1]
+    assert f"file={tmp_path}/a,,b.ext4,format=raw" in debian_disk.option()[1]
     assert len(made) == 1
     (tmp_path / "stamp").write_text("older")
-    usersystem.image()
+    debian_disk.image()
     assert len(made) == 2
 
 
@@ -212,17 +248,25 @@ scripts-per-hour: 4771.4
 
 
 def test_rounds_are_read():
-    output = "noise\n=== rounds\n" + ROUND.format(users=2) \
-        + "=== counters\nversion: 1\n=== end\n" + ROUND.format(users=4)
+    output = (
+        "noise\n=== rounds\n"
+        + ROUND.format(users=2)
+        + "=== counters\nversion: 1\n=== end\n"
+        + ROUND.format(users=4)
+    )
     two, four = bench_multiuser.parse(output, LOAD)
-    assert two == {"users": 2, "hundredths": 151, "seconds": 1.509,
-                   "rate": 4771.4, "counters": "version: 1\n"}
+    assert two == {
+        "users": 2,
+        "hundredths": 151,
+        "seconds": 1.509,
+        "rate": 4771.4,
+        "counters": "version: 1\n",
+    }
     assert (four["users"], four["counters"]) == (4, "")
 
 
 def test_what_is_missing_is_refused():
-    with pytest.raises(common.Failure, match="rounds of no users; wanted are "
-                       "2 4"):
+    with pytest.raises(common.Failure, match="rounds of no users; wanted are 2 4"):
         bench_multiuser.parse("", LOAD)
     with pytest.raises(common.Failure, match="rounds of 4 users; wanted"):
         bench_multiuser.parse("=== rounds\n" + ROUND.format(users=4), LOAD)
@@ -237,23 +281,24 @@ def test_tables_that_are_counted():
     assert not {"mount", "dentry_lookup", "ucounts"} & set(found)
     dentry = found["dentry"]
     assert (dentry["lookups"], dentry["hits"]) == (8962, 8139)
-    assert dentry["nodes_per_lookup"] == pytest.approx(
-        (8139 * 1.334 + 823 * 0.394) / 8962)
+    assert dentry["nodes_per_lookup"] == pytest.approx((8139 * 1.334 + 823 * 0.394) / 8962)
     assert found["bit_wait"]["nodes_per_wake"] == 1
     with pytest.raises(common.Failure, match="counted nothing while"):
         bench_multiuser.counted_tables("version: 1\n")
 
 
 def test_busiest_of_one_name():
-    text = "".join(f"\n\nname: mbcache\ninstance: {name}\nbuckets: {buckets}\n"
-                   f"bytes: 64\nsized-by: memory\nlookups: {lookups}\nhits: 0\n"
-                   "nodes-per-counted-hit: 0.000\n"
-                   "nodes-per-counted-miss: 0.500"
-                   for name, buckets, lookups in
-                   (("a", 2, 0), ("b", 4, 9), ("c", 8, 3)))
+    text = "".join(
+        f"\n\nname: mbcache\ninstance: {name}\nbuckets: {buckets}\n"
+        f"bytes: 64\nsized-by: memory\nlookups: {lookups}\nhits: 0\n"
+        "nodes-per-counted-hit: 0.000\n"
+        "nodes-per-counted-miss: 0.500"
+        for name, buckets, lookups in (("a", 2, 0), ("b", 4, 9), ("c", 8, 3))
+    )
     found = bench_multiuser.counted_tables(
         f"version: 1{text}\n\nname: page\nbuckets: 0\nbytes: 0\n"
-        "sized-by: off\nlookups: 9\nhits: 0\n")
+        "sized-by: off\nlookups: 9\nhits: 0\n"
+    )
     assert set(found) == {"mbcache"}
     assert found["mbcache"]["buckets"] == 4
     assert found["mbcache"]["nodes_per_lookup"] == 0.5
@@ -270,15 +315,17 @@ BOOT = """\
 
 def test_sizes_of_the_base():
     found = bench_multiuser.base_sizes(BOOT)
-    assert (found["dentry"], found["mount"], found["futex"]) == (
-        131072, 2048, 512)
+    assert (found["dentry"], found["mount"], found["futex"]) == (131072, 2048, 512)
     assert found["folio_wait"] == 256
-    with pytest.raises(common.Failure, match="no size of its table futex: "
-                       "'futex hash table entries: ' is not there"):
+    with pytest.raises(
+        common.Failure,
+        match="no size of its table futex: 'futex hash table entries: ' is not there",
+    ):
         bench_multiuser.base_sizes(BOOT.rpartition("[")[0])
 
 
 # What is run.
+
 
 def sides(*names):
     return [Side(name, None, {}) for name in names]
@@ -286,8 +333,10 @@ def sides(*names):
 
 def test_words_of_a_side():
     assert sides("ours")[0].append == "nokaslr"
-    assert Side("quarter", None, {"dentry": 32, "buffer": 8}).append == \
-        "nokaslr hash_entries=dentry:32,buffer:8"
+    assert (
+        Side("quarter", None, {"dentry": 32, "buffer": 8}).append
+        == "nokaslr hash_entries=dentry:32,buffer:8"
+    )
     sizes = {"dentry": 4096, "inode": 4}
     assert bench_multiuser.scaled(sizes, 1, 4) == {"dentry": 1024, "inode": 2}
     assert bench_multiuser.scaled(sizes, 4, 1) == {"dentry": 16384, "inode": 16}
@@ -295,112 +344,146 @@ def test_words_of_a_side():
 
 def test_tables_alone_at_the_base_size(empty, monkeypatch):
     """Where the base has the table, and of another size."""
-    monkeypatch.setattr(guest, "run", lambda *words, **options: guest.Result(
-        0, "", BOOT, 1.0))
+    monkeypatch.setattr(vm, "run", lambda *words, **options: vm.Result(0, "", BOOT, 1.0))
     found = bench_multiuser.parts(
-        empty, *sides("base", "ours"),
-        {"dentry": 131072, "inode": 32768, "buffer": 16384, "bit_wait": 4096})
+        empty,
+        *sides("base", "ours"),
+        {"dentry": 131072, "inode": 32768, "buffer": 16384, "bit_wait": 4096},
+    )
     assert [(one.name, one.sizes) for one in found] == [
-        ("inode", {"inode": 65536}), ("bit_wait", {"bit_wait": 256})]
+        ("inode", {"inode": 65536}),
+        ("bit_wait", {"bit_wait": 256}),
+    ]
 
 
-@pytest.mark.parametrize("more, names", [
-    (False, ["base", "ours", "quarter", "four"]),
-    (True, ["base", "ours", "quarter", "four", "small", "bit_wait"])])
+@pytest.mark.parametrize(
+    "more, names",
+    [
+        (False, ["base", "ours", "quarter", "four"]),
+        (True, ["base", "ours", "quarter", "four", "small", "bit_wait"]),
+    ],
+)
 def test_sides_follow_what_the_load_uses(empty, monkeypatch, more, names):
     def carry_out(result, jobs, _load):
         assert [(job.kind, job.name) for job in jobs] == [("nodes", "ours")]
-        result.run("nodes", tables={
-            "bit_wait": {"buckets": 4096, "wakes": 1},
-            "mbcache": {"buckets": 16384, "lookups": 0},
-            "dentry": {"buckets": 131072, "lookups": 9}})
+        result.run(
+            "nodes",
+            tables={
+                "bit_wait": {"buckets": 4096, "wakes": 1},
+                "mbcache": {"buckets": 16384, "lookups": 0},
+                "dentry": {"buckets": 131072, "lookups": 9},
+            },
+        )
+
     monkeypatch.setattr(bench_multiuser, "carry_out", carry_out)
-    monkeypatch.setattr(guest, "run", lambda *words, **options: guest.Result(
-        0, "", BOOT, 1.0))
+    monkeypatch.setattr(vm, "run", lambda *words, **options: vm.Result(0, "", BOOT, 1.0))
     found = bench_multiuser.choose_sides(
-        empty, {"base": "a", "ours": "b"}, LOAD._replace(more=more))
+        empty, {"base": "a", "ours": "b"}, LOAD._replace(more=more)
+    )
     assert [one.name for one in found] == names
     assert [one.kernel for one in found[:3]] == ["a", "b", "b"]
-    assert found[2].sizes == {"bit_wait": 1024, "mbcache": 4096,
-                              "dentry": 32768}
+    assert found[2].sizes == {"bit_wait": 1024, "mbcache": 4096, "dentry": 32768}
 
 
 def test_size_that_was_not_taken():
     side = Side("four", None, {"dentry": 1024})
-    bench_multiuser.check_sizes(side, {"dentry": {"buckets": 1024},
-                                       "inode": {"buckets": 1}})
+    bench_multiuser.check_sizes(side, {"dentry": {"buckets": 1024}, "inode": {"buckets": 1}})
     with pytest.raises(common.Failure, match="dentry:1024 gave 512 buckets"):
         bench_multiuser.check_sizes(side, {"dentry": {"buckets": 512}})
 
 
 def test_plan():
     """Kernels take turns, the base again has only its instructions counted."""
-    jobs = bench_multiuser.plan(LOAD._replace(rounds=2),
-                                sides("base", "ours", "four"))
+    jobs = bench_multiuser.plan(LOAD._replace(rounds=2), sides("base", "ours", "four"))
     assert [(job.kind, job.name, job.number) for job in jobs] == [
         ("nodes", "four", 0),
-        ("rate", "base", 0), ("rate", "ours", 0), ("rate", "four", 0),
-        ("rate", "four", 1), ("rate", "ours", 1), ("rate", "base", 1),
-        ("count", "base", 0), ("count", "ours", 0), ("count", "again", 0),
-        ("count", "four", 0)]
+        ("rate", "base", 0),
+        ("rate", "ours", 0),
+        ("rate", "four", 0),
+        ("rate", "four", 1),
+        ("rate", "ours", 1),
+        ("rate", "base", 1),
+        ("count", "base", 0),
+        ("count", "ours", 0),
+        ("count", "again", 0),
+        ("count", "four", 0),
+    ]
     assert jobs[1].title == "scripts an hour, base"
 
 
 def test_estimate_knows_that_counting_is_slow():
-    base, = sides("base")
+    (base,) = sides("base")
     jobs = [Job("rate", base), Job("count", base), Job("rate", base)]
     assert [job.work for job in jobs] == [1, 2, 1]
     assert bench_multiuser.remaining(0, 4, 0) == ""
-    assert bench_multiuser.remaining(1, 4, 100) == \
-        "about 5 min were left at its start"
+    assert bench_multiuser.remaining(1, 4, 100) == "about 5 min were left at its start"
 
 
 def test_job_of_a_guest():
     said = bench_multiuser.script(LOAD, "-c")
-    assert said.endswith("multiuser /mnt/home /home/user.sh -r /mnt -n 2 -n 4 "
-                         "-w 1 -c\n")
-    assert "-n 2 -n 4 -n 8 -n 16 -w 1\n" in bench_multiuser.script(
-        bench_multiuser.LOADS["long"])
+    assert said.endswith("multiuser /mnt/home /home/user.sh -r /mnt -n 2 -n 4 -w 1 -c\n")
+    assert "-n 2 -n 4 -n 8 -n 16 -w 1\n" in bench_multiuser.script(bench_multiuser.LOADS["long"])
 
 
 # Instructions and figures.
 
+
 def test_functions_of_tables():
-    for name, of in (("__d_lookup_rcu", "dentry"), ("d_lookup", "dentry"),
-                     ("___d_drop", "dentry"), ("find_inode_fast", "inode"),
-                     ("__find_get_block_slow", "buffer"),
-                     ("find_get_block_common", "buffer"),
-                     ("buffer_hash_find", "buffer"), ("xas_load", "page"),
-                     ("filemap_get_entry", "page"), ("xas_store", None),
-                     ("folio_wake_bit", "folio_wait"), ("__lookup_mnt", "mount"),
-                     ("wake_up_filtered", "bit_wait"), ("futex_hash", "futex"),
-                     ("mb_cache_entry_get", "mbcache"),
-                     ("d_alloc_parallel", "dentry_lookup"),
-                     ("find_inode_bit", None), ("next_uptodate_folio", None),
-                     ("lookup_fast", None), ("d_alloc", None)):
+    for name, of in (
+        ("__d_lookup_rcu", "dentry"),
+        ("d_lookup", "dentry"),
+        ("___d_drop", "dentry"),
+        ("find_inode_fast", "inode"),
+        ("__find_get_block_slow", "buffer"),
+        ("find_get_block_common", "buffer"),
+        ("buffer_hash_find", "buffer"),
+        ("xas_load", "page"),
+        ("filemap_get_entry", "page"),
+        ("xas_store", None),
+        ("folio_wake_bit", "folio_wait"),
+        ("__lookup_mnt", "mount"),
+        ("wake_up_filtered", "bit_wait"),
+        ("futex_hash", "futex"),
+        ("mb_cache_entry_get", "mbcache"),
+        ("d_alloc_parallel", "dentry_lookup"),
+        ("find_inode_bit", None),
+        ("next_uptodate_folio", None),
+        ("lookup_fast", None),
+        ("d_alloc", None),
+    ):
         assert bench_multiuser.table_of(name) == of, name
 
 
 def test_instructions_of_a_round():
     segment = insncounts.Segment(1)
-    segment.insns.update({"[user]": 900, "__d_lookup_rcu": 50, "xas_load": 20,
-                          "d_lookup": 5, "tick": 7, "schedule": 18})
+    segment.insns.update(
+        {
+            "[user]": 900,
+            "__d_lookup_rcu": 50,
+            "xas_load": 20,
+            "d_lookup": 5,
+            "tick": 7,
+            "schedule": 18,
+        }
+    )
     segment.entries.update({"__d_lookup_rcu": 10, "schedule": 2})
     assert bench_multiuser.instructions(segment, {"tick"}) == {
-        "user_insns": 900, "all_insns": 100, "kernel_insns": 93,
+        "user_insns": 900,
+        "all_insns": 100,
+        "kernel_insns": 93,
         "table_insns": 75,
-        "tables": dict.fromkeys(bench_multiuser.CODE, 0)
-        | {"dentry": 55, "page": 20},
+        "tables": dict.fromkeys(bench_multiuser.CODE, 0) | {"dentry": 55, "page": 20},
         "functions": {"__d_lookup_rcu": 50, "d_lookup": 5, "xas_load": 20},
-        "calls": {"__d_lookup_rcu": 10, "d_lookup": 0, "xas_load": 0}}
+        "calls": {"__d_lookup_rcu": 10, "d_lookup": 0, "xas_load": 0},
+    }
     with pytest.raises(common.Failure, match="no function of the dentry table"):
         bench_multiuser.instructions(insncounts.Segment(1), set())
 
 
 @pytest.fixture(name="empty")
 def empty_result(monkeypatch):
-    monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    result = benchresult.Result("multiuser", size="quick")
+    monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
+    result = record.Result("multiuser", size="quick")
     result.machine(accelerator="tcg")
     return result
 
@@ -412,22 +495,35 @@ COUNTED = {"buckets": 8, "objects": 4, "nodes_per_hit_expected": 1.25}
 def fill(result, rounds=1):
     """Ours does 110 scripts an hour for 100, with 80 instructions for 100."""
     for users in LOAD.users:
-        for name, rate, insns in (("base", 100, 100), ("ours", 110, 80),
-                                  ("four", 90, 70), ("again", 0, 104)):
-            result.run("count", kernel=name, users=users,
-                       table_insns=insns * users,
-                       kernel_insns=1000 * users + insns,
-                       user_insns=5000 * users,
-                       tables=dict.fromkeys(bench_multiuser.CODE, 0)
-                       | {"dentry": insns * users})
+        for name, rate, insns in (
+            ("base", 100, 100),
+            ("ours", 110, 80),
+            ("four", 90, 70),
+            ("again", 0, 104),
+        ):
+            result.run(
+                "count",
+                kernel=name,
+                users=users,
+                table_insns=insns * users,
+                kernel_insns=1000 * users + insns,
+                user_insns=5000 * users,
+                tables=dict.fromkeys(bench_multiuser.CODE, 0) | {"dentry": insns * users},
+            )
             for number in range(rounds):
-                result.run("rate", kernel=name, users=users, round=number,
-                           rate=rate + number, seconds=2.5)
+                result.run(
+                    "rate", kernel=name, users=users, round=number, rate=rate + number, seconds=2.5
+                )
         for name, each in (("ours", 1.2), ("four", 1.1)):
-            result.run("nodes", kernel=name, users=users, tables={
-                "dentry": COUNTED | {"lookups": 9, "hits": 6,
-                                     "nodes_per_lookup": each},
-                "bit_wait": COUNTED | {"wakes": 2, "nodes_per_wake": 0.5}})
+            result.run(
+                "nodes",
+                kernel=name,
+                users=users,
+                tables={
+                    "dentry": COUNTED | {"lookups": 9, "hits": 6, "nodes_per_lookup": each},
+                    "bit_wait": COUNTED | {"wakes": 2, "nodes_per_wake": 0.5},
+                },
+            )
 
 
 def test_rate_figures(empty):
@@ -460,33 +556,38 @@ def test_instruction_figures(empty):
     assert figures["table_insn_ratio_4_four"] == round(70 / 102, 6)
     assert figures["table_insn_aa_ratio_4"] == 1.04
     assert figures["table_insns_per_script_2_base"] == 100
-    assert figures["total_insn_ratio"] == round(
-        (4000 + 80) / (4000 + 102), 6)
+    assert figures["total_insn_ratio"] == round((4000 + 80) / (4000 + 102), 6)
 
 
 def test_node_figures(empty):
     fill(empty)
     bench_multiuser.node_figures(empty, LOAD)
     assert empty.data["figures"] == {
-        "nodes_per_lookup_dentry": 1.2, "nodes_per_wake_bit_wait": 0.5,
-        "nodes_per_lookup_dentry_four": 1.1, "nodes_per_wake_bit_wait_four": 0.5}
+        "nodes_per_lookup_dentry": 1.2,
+        "nodes_per_wake_bit_wait": 0.5,
+        "nodes_per_lookup_dentry_four": 1.1,
+        "nodes_per_wake_bit_wait_four": 0.5,
+    }
 
 
 def test_tables(empty, capsys):
     fill(empty)
     bench_multiuser.show(empty, sides(*NAMES), LOAD)
     said = capsys.readouterr().out
-    for line in (r"ours +110.0 +- +110.0 +2.50 +1.100",
-                 r"ours, tables of 4 times +90.0 +- +90.0 +2.50 +0.900",
-                 r"4, base again +104 +1026 +5000 +1.0400 +1.0010",
-                 r"dentry +100 +80 +70 +104",
-                 r"dentry, four +8 +4 +9 +6 +1.100 +1.250",
-                 r"bit_wait, ours +8 +4 +2 +- +0.500 +1.250"):
+    for line in (
+        r"ours +110.0 +- +110.0 +2.50 +1.100",
+        r"ours, tables of 4 times +90.0 +- +90.0 +2.50 +0.900",
+        r"4, base again +104 +1026 +5000 +1.0400 +1.0010",
+        r"dentry +100 +80 +70 +104",
+        r"dentry, four +8 +4 +9 +6 +1.100 +1.250",
+        r"bit_wait, ours +8 +4 +2 +- +0.500 +1.250",
+    ):
         assert re.search(f"^  {line}$", said, re.M), line
 
 
 def test_row_of_a_table_alone():
-    assert bench_multiuser.title(Side("bit_wait", None, {"bit_wait": 256})) == \
-        "ours, bit_wait:256 as the base has it"
-    assert Job("count", sides("base")[0], again=True).title == \
-        "instructions, again"
+    assert (
+        bench_multiuser.title(Side("bit_wait", None, {"bit_wait": 256}))
+        == "ours, bit_wait:256 as the base has it"
+    )
+    assert Job("count", sides("base")[0], again=True).title == "instructions, again"

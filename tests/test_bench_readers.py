@@ -5,24 +5,26 @@ import subprocess
 
 import pytest
 
-import bench_readers
-import benchresult
 import common
-import guest
-import initramfs
-import insncounts
-from bench_readers import Case
+from bench import insncounts, record
+from bench.cases import readers as bench_readers
+from bench.cases.readers import Case
+from guest import initramfs, vm
 
 LOAD = bench_readers.Load(rounds=1, again=1, reads=500, large=4, memory="256M")
-CASES = [Case("ext4", "sequential", 1), Case("ext4", "mapped", 1),
-         Case("ext4", "random", 1), Case("tmpfs", "random", 1)]
+CASES = [
+    Case("ext4", "sequential", 1),
+    Case("ext4", "mapped", 1),
+    Case("ext4", "random", 1),
+    Case("tmpfs", "random", 1),
+]
 
 
 def test_instructions_are_those_of_reads(kernel):
     """One processor, one thread: each mode does what it says."""
     found, output, _ = insncounts.count(
-        kernel, bench_readers.job(CASES, LOAD, "ours"),
-        **bench_readers.machine(LOAD, "ours"))
+        kernel, bench_readers.job(CASES, LOAD, "ours"), **bench_readers.machine(LOAD, "ours")
+    )
     reports = bench_readers.parse(output, CASES, "ours")
     assert [one["reads"] for one in reports] == 4 * [LOAD.reads]
     sequential, mapped, random, shmem = found
@@ -40,42 +42,61 @@ def test_instructions_are_those_of_reads(kernel):
 
 def test_threads_with_the_page_hash(kernel):
     """Several threads, more than processors; all pages stay in memory."""
-    cases = [Case("ext4", "sequential", 4), Case("ext4", "mapped", 4),
-             Case("tmpfs", "random", 2)]
-    output = guest.run(kernel, bench_readers.job(cases, LOAD, "hash"), cpus=2,
-                       **bench_readers.machine(LOAD, "hash")).output
+    cases = [Case("ext4", "sequential", 4), Case("ext4", "mapped", 4), Case("tmpfs", "random", 2)]
+    output = vm.run(
+        kernel,
+        bench_readers.job(cases, LOAD, "hash"),
+        cpus=2,
+        **bench_readers.machine(LOAD, "hash"),
+    ).output
     reports = bench_readers.parse(output, cases, "hash")
-    assert [one["reads"] for one in reports] == \
-        [case.threads * LOAD.reads for case in cases]
+    assert [one["reads"] for one in reports] == [case.threads * LOAD.reads for case in cases]
     assert min(one["rate"] for one in reports) > 0
 
 
 def test_no_page_hash_is_no_result(kernel):
     job = bench_readers.job([], LOAD, "hash")
-    output = guest.run(kernel, job, **bench_readers.machine(LOAD, "ours")).output
+    output = vm.run(kernel, job, **bench_readers.machine(LOAD, "ours")).output
     with pytest.raises(common.Failure, match="shows no buckets of the table `page`"):
         bench_readers.parse(output, [], "hash")
 
 
 def test_page_that_was_dropped_is_seen(kernel):
-    result = guest.run(kernel, """
+    result = vm.run(
+        kernel,
+        """
         mkfs.ext4 -q /dev/vda
         mount /dev/vda /mnt
         (while :; do echo 1; done > /proc/sys/vm/drop_caches) &
         readers /mnt sequential -n 2000 -s 4
-        """, disk="64M", programs=["mkfs.ext4"], check=False)
+        """,
+        disk="64M",
+        programs=["mkfs.ext4"],
+        check=False,
+    )
     assert result.status == 1
     assert "readers: page " in result.output and "is not in memory" in result.output
 
 
-@pytest.mark.parametrize("words, said", [
-    ([], "usage: readers DIR MODE"), (["."], "usage: readers"),
-    ([".", "backwards"], "usage: readers"), ([".", "random", "-n", "0"], "-n 0: accepted"),
-    ([".", "random", "-t", "65"], "-t 65: accepted are 1 to 64"),
-    (["/nowhere", "random"], "readers: enter /nowhere: No such")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "usage: readers DIR MODE"),
+        (["."], "usage: readers"),
+        ([".", "backwards"], "usage: readers"),
+        ([".", "random", "-n", "0"], "-n 0: accepted"),
+        ([".", "random", "-t", "65"], "-t 65: accepted are 1 to 64"),
+        (["/nowhere", "random"], "readers: enter /nowhere: No such"),
+    ],
+)
 def test_bad_arguments(words, said):
-    done = subprocess.run([initramfs.tools() / "readers", *words], text=True,
-                          capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [initramfs.tools() / "readers", *words],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode
     assert said in done.stderr
 
@@ -108,34 +129,50 @@ __schedule+0x52/0x150
 
 def test_lines_of_lock_stat():
     locks = bench_readers.locked(LOCK_STAT)
-    assert locks == {"acquisitions": 1260, "contentions": 6, "waited_us": 4000,
-                     "index_acquisitions": 9,
-                     "most_taken": "&rq->__lock", "most_acquisitions": 1234}
-    assert bench_readers.lock_share(
-        locks | {"threads": 2, "seconds": 0.1}) == pytest.approx(0.02)
+    assert locks == {
+        "acquisitions": 1260,
+        "contentions": 6,
+        "waited_us": 4000,
+        "index_acquisitions": 9,
+        "most_taken": "&rq->__lock",
+        "most_acquisitions": 1234,
+    }
+    assert bench_readers.lock_share(locks | {"threads": 2, "seconds": 0.1}) == pytest.approx(0.02)
     with pytest.raises(common.Failure, match="shows no lock"):
         bench_readers.locked("lock_stat version 0.4\n")
 
 
 def test_costs_of_a_read():
-    assert bench_readers.costs({"[user]": 900, "filemap_read": 40, "_raw_spin_lock": 20,
-                                "rep_movs_alternative": 40960}, 10) == {
-        "insns": 6, "copied": 4096, "locking": 2,
-        "functions": {"_raw_spin_lock": 2, "filemap_read": 4}}
+    assert bench_readers.costs(
+        {"[user]": 900, "filemap_read": 40, "_raw_spin_lock": 20, "rep_movs_alternative": 40960}, 10
+    ) == {
+        "insns": 6,
+        "copied": 4096,
+        "locking": 2,
+        "functions": {"_raw_spin_lock": 2, "filemap_read": 4},
+    }
 
 
 @pytest.fixture(name="result")
 def empty_result(monkeypatch):
-    monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    return benchresult.Result("readers", size="quick")
+    monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
+    return record.Result("readers", size="quick")
 
 
 def test_instruction_figures(result):
     for number in range(2):
         for kind, cost in (("base", 100), ("ours", 110), ("hash", 80)):
             for case in bench_readers.SINGLE:
-                result.run("instructions", kernel=kind, round=number, place=case.place,
-                           mode=case.mode, insns=cost, copied=100, locking=4)
+                result.run(
+                    "instructions",
+                    kernel=kind,
+                    round=number,
+                    place=case.place,
+                    mode=case.mode,
+                    insns=cost,
+                    copied=100,
+                    locking=4,
+                )
     bench_readers.instruction_figures(result)
     figures = result.data["figures"]
     assert figures["insn_ratio_random_read_off"] == 1.1
@@ -147,9 +184,17 @@ def test_instruction_figures(result):
 def test_lock_figures(result):
     for kind, acquired in (("base", 400), ("ours", 200)):
         for case in bench_readers.TABLE:
-            result.run("locks", kernel=kind, mode=case.mode, threads=case.threads,
-                       reads=100, seconds=1, waited_us=8000, acquisitions=acquired,
-                       index_acquisitions=5)
+            result.run(
+                "locks",
+                kernel=kind,
+                mode=case.mode,
+                threads=case.threads,
+                reads=100,
+                seconds=1,
+                waited_us=8000,
+                acquisitions=acquired,
+                index_acquisitions=5,
+            )
     bench_readers.lock_figures(result)
     figures = result.data["figures"]
     assert figures["lock_share_8_base"] == 0.001
@@ -158,12 +203,10 @@ def test_lock_figures(result):
 
 
 def test_throughput_is_paired(result):
-    for number, (base, ours, hashed) in enumerate([(10, 11, 20), (20, 20, 40),
-                                                   (10, 5, 30)]):
+    for number, (base, ours, hashed) in enumerate([(10, 11, 20), (20, 20, 40), (10, 5, 30)]):
         for case in (*bench_readers.TABLE, *bench_readers.RANDOM):
             for kind, rate in (("base", base), ("ours", ours), ("hash", hashed)):
-                result.run("throughput", kernel=kind, round=number, rate=rate,
-                           **case._asdict())
+                result.run("throughput", kernel=kind, round=number, rate=rate, **case._asdict())
     bench_readers.throughput_figures(result)
     figures = result.data["figures"]
     assert figures["readers_ratio_8"] == figures["mapped_readers_ratio_1"] == 1
@@ -173,4 +216,10 @@ def test_throughput_is_paired(result):
 
 def test_kernels_take_turns():
     assert list(bench_readers.alternate(2)) == [
-        (0, "base"), (0, "ours"), (0, "hash"), (1, "hash"), (1, "ours"), (1, "base")]
+        (0, "base"),
+        (0, "ours"),
+        (0, "hash"),
+        (1, "hash"),
+        (1, "ours"),
+        (1, "base"),
+    ]

@@ -6,19 +6,23 @@ import subprocess
 
 import pytest
 
-import bench_spread
-import benchresult
 import common
-import initramfs
-import series
+from bench import record
+from bench.cases import spread as bench_spread
+from guest import initramfs
+from series import compose
 
 PATTERN = "ext4 64 of 8192"
 
 
 def hash_spread(*words):
-    return subprocess.run([initramfs.tools() / "hash_spread", *words],
-                          text=True, capture_output=True, timeout=60,
-                          check=False)
+    return subprocess.run(
+        [initramfs.tools() / "hash_spread", *words],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -49,38 +53,40 @@ def test_ours_is_random_and_the_base_is_not(small):
 
 def test_one_pattern_is_the_same_in_each_run(small):
     done = hash_spread("-a", "20", "-b", "12", "-p", PATTERN)
-    lines = [line for line in done.stdout.splitlines()
-             if line.startswith("pattern")]
+    lines = [line for line in done.stdout.splitlines() if line.startswith("pattern")]
     assert len(lines) == len(bench_spread.SUFFIXES)
     assert all(line in small for line in lines)
 
 
 def test_vectors_are_the_kernels():
     """lib/hash_spread_kunit.c holds the kernel to the same numbers."""
-    said = re.findall(r"^vector (\S+) (\S+) (\S+) (\S+)$",
-                      hash_spread("-v").stdout, re.M)
+    said = re.findall(r"^vector (\S+) (\S+) (\S+) (\S+)$", hash_spread("-v").stdout, re.M)
     test = (common.ROOT / "lib/hash_spread_kunit.c").read_text()
-    table = test[test.index("} vectors[] = {"):]
-    table = table[:table.index("};")]
+    table = test[test.index("} vectors[] = {") :]
+    table = table[: table.index("};")]
     kept = re.findall(r"\{ (\S+), (\S+),\s+(\S+), (\S+) \}", table)
     assert len(said) == 8
     assert said == kept
 
 
-@pytest.mark.parametrize("words", [
-    ("-b", "9"), ("-b", "20"), ("-a", "0"), ("-a", "x"), ("-p", "none"),
-    ("-z",), ("more",)])
+@pytest.mark.parametrize(
+    "words",
+    [("-b", "9"), ("-b", "20"), ("-a", "0"), ("-a", "x"), ("-p", "none"), ("-z",), ("more",)],
+)
 def test_bad_words_are_refused(words):
     done = hash_spread(*words)
     assert done.returncode == 2
     assert "accepted: -a ADDRESSES" in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("old, new", [
-    ("function pair median", "function other median"),
-    ("worst", "wurst"),
-    ("function mainline ns", "function mainstream ns"),
-])
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("function pair median", "function other median"),
+        ("worst", "wurst"),
+        ("function mainline ns", "function mainstream ns"),
+    ],
+)
 def test_bad_output_is_seen(small, old, new):
     assert old in small
     with pytest.raises(common.Failure):
@@ -111,11 +117,12 @@ def test_table_names_each_pattern(small, capsys):
 def test_no_picture_is_no_failure(small, monkeypatch, capsys):
     def refuse(*_):
         raise common.Failure("no matplotlib")
-    monkeypatch.setattr(benchresult, "ensure_packages", refuse)
+
+    monkeypatch.setattr(record, "ensure_packages", refuse)
     bench_spread.draw(bench_spread.parse(small)[0])
     assert "no picture: no matplotlib" in capsys.readouterr().out
 
 
 def test_program_comes_with_the_series():
-    brought = {name for patch in series.patches() for name in patch.brings}
+    brought = {name for patch in compose.patches() for name in patch.brings}
     assert "tools/testing/boothash/hash_spread.c" in brought

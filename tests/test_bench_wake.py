@@ -3,45 +3,61 @@
 
 import pytest
 
-import bench_wake
-import benchresult
 import common
-import gitcmd
-import source
-import uml
+from bench import record
+from bench.cases import wake as bench_wake
+from guest import uml
+from series import gitcmd, source
 
-LINE = ("wake_bench: key {key} layout {layout} cache {cache} foreign {foreign}"
-        " queued {queued} min_ps {least} median_ps {median}\n")
-LAYOUTS = (("none", "hot"), ("packed", "hot"), ("stacks", "cold"),
-           ("stacks", "hot"))
+LINE = (
+    "wake_bench: key {key} layout {layout} cache {cache} foreign {foreign}"
+    " queued {queued} min_ps {least} median_ps {median}\n"
+)
+LAYOUTS = (("none", "hot"), ("packed", "hot"), ("stacks", "cold"), ("stacks", "hot"))
 
 
 def output(wake_ns, queued=None):
     """What a kernel prints: wake_ns for a wake-up with nobody foreign."""
-    lines = [LINE.format(
-        key=key, layout=layout, cache=cache, foreign=foreign,
-        queued=foreign if queued is None else queued,
-        least=1000 * (wake_ns + foreign), median=2000 * (wake_ns + foreign))
-        for key in ("bit", "var", "folio") for layout, cache in LAYOUTS
-        for foreign in (bench_wake.FOREIGN if layout != "none" else [0])]
+    lines = [
+        LINE.format(
+            key=key,
+            layout=layout,
+            cache=cache,
+            foreign=foreign,
+            queued=foreign if queued is None else queued,
+            least=1000 * (wake_ns + foreign),
+            median=2000 * (wake_ns + foreign),
+        )
+        for key in ("bit", "var", "folio")
+        for layout, cache in LAYOUTS
+        for foreign in (bench_wake.FOREIGN if layout != "none" else [0])
+    ]
     return "Console initialized\n" + "".join(lines) + "wake_bench: end 0\n"
 
 
 def test_lines_of_the_kernel_are_read():
     cases = bench_wake.parse(output(4), "256")
     assert len(cases) == 3 * (1 + 3 * 4)
-    assert bench_wake.one_of(cases, key="bit", layout="stacks", cache="hot",
-                             foreign=64) == {
-        "key": "bit", "layout": "stacks", "cache": "hot", "foreign": 64,
-        "queued": 64, "min_ns": 68.0, "median_ns": 136.0}
+    assert bench_wake.one_of(cases, key="bit", layout="stacks", cache="hot", foreign=64) == {
+        "key": "bit",
+        "layout": "stacks",
+        "cache": "hot",
+        "foreign": 64,
+        "queued": 64,
+        "min_ns": 68.0,
+        "median_ns": 136.0,
+    }
 
 
-@pytest.mark.parametrize("text, reason", [
-    ("wake_bench: end -12\n", "did not end well: wake_bench: end -12"),
-    ("Kernel command line:\n", "did not end well: it never began"),
-    ("wake_bench: end 0\n", "printed no result"),
-    (output(4, queued=3), "3 of 0 foreign waiters share the queue"),
-])
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("wake_bench: end -12\n", "did not end well: wake_bench: end -12"),
+        ("Kernel command line:\n", "did not end well: it never began"),
+        ("wake_bench: end 0\n", "printed no result"),
+        (output(4, queued=3), "3 of 0 foreign waiters share the queue"),
+    ],
+)
 def test_bad_output_is_refused(text, reason):
     with pytest.raises(common.Failure, match=reason):
         bench_wake.parse(text, "256")
@@ -53,8 +69,8 @@ def test_queues_of_their_own_are_no_error():
 
 @pytest.fixture
 def result(monkeypatch):
-    monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    one = benchresult.Result("wake", size="quick")
+    monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
+    one = record.Result("wake", size="quick")
     one.machine(huge_pages=True)
     return one
 
@@ -64,17 +80,25 @@ def test_figures(result, capsys):
         for kernel, queues in bench_wake.SIDES:
             for turn in range(2):
                 wake_ns = (8 if kernel == "base" else 4) + turn
-                result.run("wake", kernel=kernel, compiler=compiler,
-                           queues=queues, round=turn,
-                           cases=bench_wake.parse(output(wake_ns), queues))
+                result.run(
+                    "wake",
+                    kernel=kernel,
+                    compiler=compiler,
+                    queues=queues,
+                    round=turn,
+                    cases=bench_wake.parse(output(wake_ns), queues),
+                )
     bench_wake.wake_figures(result)
     figures = result.data["figures"]
     assert figures["ratio_plain_0"] == round(4.5 / 8.5, 6)
     assert figures["ratio_retpoline_8"] == round(12.5 / 16.5, 6)
     assert figures["ratio_boot_size_512"] == round(516.5 / 520.5, 6)
     assert figures["aa_plain_0"] == round(9 / 8, 6)
-    assert {f"ratio_{compiler}_{foreign}" for foreign in (8, 64, 512)
-            for compiler in ("plain", "retpoline")} <= figures.keys()
+    assert {
+        f"ratio_{compiler}_{foreign}"
+        for foreign in (8, 64, 512)
+        for compiler in ("plain", "retpoline")
+    } <= figures.keys()
     bench_wake.wake_tables(result)
     assert "plain bit stacks hot 8" in capsys.readouterr().out
 
@@ -99,38 +123,48 @@ CALL = "int call(int (*function)(void)) { return function() + 1; }\n"
 @pytest.mark.parametrize("compiler", uml.FLAGS)
 def test_compiler_is_checked(compiler, tmp_path):
     (tmp_path / "call.c").write_text(CALL)
-    common.run(["gcc", "-O2", "-fcf-protection=none",
-                *uml.FLAGS[compiler].split(), "-c", "-o",
-                tmp_path / "call.o", tmp_path / "call.c"])
+    common.run(
+        [
+            "gcc",
+            "-O2",
+            "-fcf-protection=none",
+            *uml.FLAGS[compiler].split(),
+            "-c",
+            "-o",
+            tmp_path / "call.o",
+            tmp_path / "call.c",
+        ]
+    )
     uml.check_calls(tmp_path / "call.o", compiler)
-    other, = uml.FLAGS.keys() - {compiler}
+    (other,) = uml.FLAGS.keys() - {compiler}
     with pytest.raises(common.Failure, match=f"in a {other} kernel"):
         uml.check_calls(tmp_path / "call.o", other)
 
 
-@pytest.mark.parametrize("bench", ("dentry_bench", "index_bench",
-                                   "mbcache_bench", "wake_bench"))
+@pytest.mark.parametrize("bench", ("dentry_bench", "index_bench", "mbcache_bench", "wake_bench"))
 def test_bench_is_built_in(bench):
     repo = source.base_repo()
     base = gitcmd.ref("base", repo)
     commit = uml.with_bench(bench, base)
     assert commit == uml.with_bench(bench, base)
-    changed = gitcmd.records("diff", "-z", "--name-only", "base", commit,
-                             repo=repo)
+    changed = gitcmd.records("diff", "-z", "--name-only", "base", commit, repo=repo)
     assert sorted(changed) == sorted(["Kbuild", *uml.bench_files(bench)])
     for file in uml.bench_files(bench):
-        assert gitcmd.out("show", f"{commit}:{file}", repo=repo) \
-            == (common.ROOT / file).read_text().rstrip("\n")
+        assert gitcmd.out("show", f"{commit}:{file}", repo=repo) == (
+            common.ROOT / file
+        ).read_text().rstrip("\n")
 
 
 @pytest.fixture
 def program(tmp_path):
     """Something that is run in a kernel's place."""
+
     def make(script):
         path = tmp_path / "vmlinux"
         path.write_text("#!/bin/sh\n" + script)
         path.chmod(0o755)
         return path
+
     return make
 
 
@@ -145,13 +179,18 @@ def test_without_a_mount_of_its_own(program, monkeypatch):
     assert text == "uml: small pages\n\n"
 
 
-@pytest.mark.parametrize("script, reason", [
-    ("sleep 60", "did not end within 1 s"),
-    ("echo Kernel panic - not syncing: why; exit 134",
-     "ended with status 134: Kernel panic - not syncing: why"),
-    ("echo Kernel panic - not syncing: why", "ended with status 0: Kernel"),
-    ("echo last words; exit 3", "ended with status 3: .*last words"),
-])
+@pytest.mark.parametrize(
+    "script, reason",
+    [
+        ("sleep 60", "did not end within 1 s"),
+        (
+            "echo Kernel panic - not syncing: why; exit 134",
+            "ended with status 134: Kernel panic - not syncing: why",
+        ),
+        ("echo Kernel panic - not syncing: why", "ended with status 0: Kernel"),
+        ("echo last words; exit 3", "ended with status 3: .*last words"),
+    ],
+)
 def test_bad_end_is_one_line(script, reason, program):
     with pytest.raises(common.Failure, match=reason):
         uml.boot(program(script), limit=1)
@@ -161,11 +200,11 @@ def test_bad_end_is_one_line(script, reason, program):
 @pytest.mark.parametrize("compiler", uml.FLAGS)
 def test_base_times_wakeups(compiler):
     base = gitcmd.ref("base", source.base_repo())
-    kernel = uml.kernel("wake_bench", "base", base, compiler,
-                        calls=bench_wake.WAKERS)
+    kernel = uml.kernel("wake_bench", "base", base, compiler, calls=bench_wake.WAKERS)
     assert not kernel.warnings
     text = uml.boot(kernel.vmlinux, append=["wake_bench.samples=10"])
     cases = bench_wake.parse(text, "256")
     assert len(cases) == 3 * (1 + 3 * 4)
-    assert all(case["min_ns"] > 0 for case in cases
-               if (case["layout"], case["cache"]) == ("stacks", "hot"))
+    assert all(
+        case["min_ns"] > 0 for case in cases if (case["layout"], case["cache"]) == ("stacks", "hot")
+    )

@@ -5,12 +5,10 @@ import subprocess
 
 import pytest
 
-import bench_xattr
-import benchresult
 import common
-import guest
-import initramfs
-import insncounts
+from bench import insncounts, record
+from bench.cases import xattr as bench_xattr
+from guest import initramfs, vm
 
 REPORT = """\
 === cell
@@ -28,27 +26,38 @@ CELL = bench_xattr.Cell("ext4", 2, 10, 5, 50)
 
 
 def report(cell, **changed):
-    said = cell._asdict() | {"sets": cell.processes * cell.sets, "errors": 0,
-                             "distinct": 5, "blocks": 5} | changed
+    said = (
+        cell._asdict()
+        | {"sets": cell.processes * cell.sets, "errors": 0, "distinct": 5, "blocks": 5}
+        | changed
+    )
     return REPORT.format(**said)
 
 
 def xattr_bench(*words):
-    return subprocess.run([initramfs.tools() / "xattr_bench", *words],
-                          text=True, capture_output=True, timeout=60,
-                          check=False)
+    return subprocess.run(
+        [initramfs.tools() / "xattr_bench", *words],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
 
 
-@pytest.mark.parametrize("words, said", [
-    ([], "usage: xattr_bench DIR"), ([".", "."], "usage: xattr_bench"),
-    ([".", "-x"], "usage: xattr_bench"),
-    ([".", "-p", "0"], "xattr_bench: -p 0: accepted are 1 to 1000\n"),
-    ([".", "-f", "10x"], "xattr_bench: -f 10x: accepted are 1 to 1000000\n"),
-    ([".", "-v", "-1"], "xattr_bench: -v -1: accepted are 1 to 10000000\n"),
-    ([".", "-n", ""], "xattr_bench: -n : accepted are 1 to 100000000\n"),
-    ([".", "-s", "3"], "xattr_bench: -s 3: accepted are 4 to 3000\n"),
-    ([".", "-r", "1000001"], "xattr_bench: -r 1000001: accepted are 1 to"),
-])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "usage: xattr_bench DIR"),
+        ([".", "."], "usage: xattr_bench"),
+        ([".", "-x"], "usage: xattr_bench"),
+        ([".", "-p", "0"], "xattr_bench: -p 0: accepted are 1 to 1000\n"),
+        ([".", "-f", "10x"], "xattr_bench: -f 10x: accepted are 1 to 1000000\n"),
+        ([".", "-v", "-1"], "xattr_bench: -v -1: accepted are 1 to 10000000\n"),
+        ([".", "-n", ""], "xattr_bench: -n : accepted are 1 to 100000000\n"),
+        ([".", "-s", "3"], "xattr_bench: -s 3: accepted are 4 to 3000\n"),
+        ([".", "-r", "1000001"], "xattr_bench: -r 1000001: accepted are 1 to"),
+    ],
+)
 def test_bad_arguments(words, said):
     done = xattr_bench(*words)
     assert done.returncode == 2
@@ -58,22 +67,24 @@ def test_bad_arguments(words, said):
 def test_missing_folder(tmp_path):
     done = xattr_bench(tmp_path / "none")
     assert done.returncode == 1
-    assert done.stderr == (f"xattr_bench: chdir {tmp_path}/none: No such file "
-                           "or directory\n")
+    assert done.stderr == (f"xattr_bench: chdir {tmp_path}/none: No such file or directory\n")
 
 
 def test_values_are_shared(kernel):
     """Blocks follow the values, not the files, for each file system."""
-    cells = [bench_xattr.Cell(system, processes, 200, values, 300)
-             for system in bench_xattr.SYSTEMS for processes in (1, 3)
-             for values in (1, 8, 100_000)]
-    output = guest.run(kernel, bench_xattr.script(cells, bench_xattr.SMALL),
-                       programs=["mkfs.ext4"], timeout=60).output
+    cells = [
+        bench_xattr.Cell(system, processes, 200, values, 300)
+        for system in bench_xattr.SYSTEMS
+        for processes in (1, 3)
+        for values in (1, 8, 100_000)
+    ]
+    output = vm.run(
+        kernel, bench_xattr.script(cells, bench_xattr.SMALL), programs=["mkfs.ext4"], timeout=60
+    ).output
     for cell, said in zip(cells, bench_xattr.parse(output, cells)):
         # Processes that set a new value at the same time do not see each
         # other's block.
-        assert said["distinct"] <= said["blocks"] \
-            <= cell.processes * said["distinct"], cell
+        assert said["distinct"] <= said["blocks"] <= cell.processes * said["distinct"], cell
         if cell.values == 100_000:
             assert said["distinct"] > 190 * cell.processes
         else:
@@ -84,17 +95,18 @@ def test_values_in_the_inode_and_a_full_disk(kernel):
     """Small values take no block, and a full disk is counted."""
     one = bench_xattr.Cell("ext4", 1, 200, 100_000, 400)
     tiny = bench_xattr.Disk("512K", 256)
-    script = bench_xattr.script([one], tiny).replace("xattr_bench",
-                                                     "xattr_bench -s 16") \
-        + bench_xattr.script([one], tiny)
-    output = guest.run(kernel, script, programs=["mkfs.ext4"]).output
+    script = bench_xattr.script([one], tiny).replace(
+        "xattr_bench", "xattr_bench -s 16"
+    ) + bench_xattr.script([one], tiny)
+    output = vm.run(kernel, script, programs=["mkfs.ext4"]).output
     inside, full = output.split("=== cell\n")[1:]
     assert "errors: 0\n" in inside and "\nblocks: 0\n" in inside
-    with pytest.raises(common.Failure, match="[0-9]+ different values took 0 "
-                       "blocks of ext4: they do not go to blocks"):
+    with pytest.raises(
+        common.Failure,
+        match="[0-9]+ different values took 0 blocks of ext4: they do not go to blocks",
+    ):
         bench_xattr.parse("=== cell\n" + inside, [one])
-    with pytest.raises(common.Failure, match="sets of 400 were made on ext4, "
-                       "[0-9]+ failed"):
+    with pytest.raises(common.Failure, match="sets of 400 were made on ext4, [0-9]+ failed"):
         bench_xattr.parse("=== cell\n" + full, [one])
 
 
@@ -104,28 +116,41 @@ def test_same_work_each_time(kernel):
     found = []
     for _ in range(2):
         segments, output, _ = insncounts.count(
-            kernel, bench_xattr.script([cell], bench_xattr.SMALL, turns=True),
-            programs=["mkfs.ext4"], append=bench_xattr.APPEND)
-        segment, = segments
-        said, = bench_xattr.parse(output, [cell])
-        found.append([segment.entries[name] for name in (
-            "ext2_xattr_set", "mb_cache_entry_create",
-            "mb_cache_entry_find_first", "mb_cache_entry_delete_or_get")]
-            + [said["distinct"]])
+            kernel,
+            bench_xattr.script([cell], bench_xattr.SMALL, turns=True),
+            programs=["mkfs.ext4"],
+            append=bench_xattr.APPEND,
+        )
+        (segment,) = segments
+        (said,) = bench_xattr.parse(output, [cell])
+        found.append(
+            [
+                segment.entries[name]
+                for name in (
+                    "ext2_xattr_set",
+                    "mb_cache_entry_create",
+                    "mb_cache_entry_find_first",
+                    "mb_cache_entry_delete_or_get",
+                )
+            ]
+            + [said["distinct"]]
+        )
         assert not segment.entries["ext2_create"]
-        assert segment.entries["__x64_sys_sched_yield"] == \
-            cell.processes * cell.sets
+        assert segment.entries["__x64_sys_sched_yield"] == cell.processes * cell.sets
     assert found[0] == found[1]
     assert found[0][0] == cell.processes * cell.sets
 
 
 def test_instructions_of_the_cache():
     segment = insncounts.Segment(1)
-    segment.insns.update({"mb_cache_entry_get": 3, "ext4_xattr_set": 4,
-                          "ktime_get": 6, insncounts.USER: 5})
-    assert bench_xattr.instructions(
-        segment, {"mb_cache_entry_get"}, {"ktime_get"}) == {
-            "all_insns": 13, "insns": 7, "mbcache_insns": 3}
+    segment.insns.update(
+        {"mb_cache_entry_get": 3, "ext4_xattr_set": 4, "ktime_get": 6, insncounts.USER: 5}
+    )
+    assert bench_xattr.instructions(segment, {"mb_cache_entry_get"}, {"ktime_get"}) == {
+        "all_insns": 13,
+        "insns": 7,
+        "mbcache_insns": 3,
+    }
 
 
 def test_functions_of_the_cache(kernel):
@@ -140,12 +165,11 @@ def test_functions_of_the_cache(kernel):
 
 
 def test_reports():
-    said, = bench_xattr.parse(report(CELL), [CELL])
+    (said,) = bench_xattr.parse(report(CELL), [CELL])
     assert said["seconds"] == 1.5 and said["blocks"] == 5
     with pytest.raises(common.Failure, match="1 cells of 2"):
         bench_xattr.parse(report(CELL), [CELL, CELL])
-    with pytest.raises(common.Failure, match="99 sets of 100 were made on "
-                       "ext4, 1 failed"):
+    with pytest.raises(common.Failure, match="99 sets of 100 were made on ext4, 1 failed"):
         bench_xattr.parse(report(CELL, sets=99, errors=1), [CELL])
     with pytest.raises(common.Failure, match="5 different values took 4 "):
         bench_xattr.parse(report(CELL, blocks=4), [CELL])
@@ -155,50 +179,81 @@ def test_reclaim_is_refused():
     segment = insncounts.Segment(1)
     bench_xattr.check_memory(segment)
     segment.entries[bench_xattr.RECLAIM] = 2
-    with pytest.raises(common.Failure, match="ran short of memory: "
-                       "shrink_slab was called 2 times"):
+    with pytest.raises(common.Failure, match="ran short of memory: shrink_slab was called 2 times"):
         bench_xattr.check_memory(segment)
 
 
 def test_plan_has_every_cell():
     jobs = bench_xattr.plan(bench_xattr.LOADS["long"], "base", "ours")
-    cells = [cell for job in jobs if job.kind == "count"
-             and job.side.name == "ours" for cell in job.cells]
+    cells = [
+        cell
+        for job in jobs
+        if job.kind == "count" and job.side.name == "ours"
+        for cell in job.cells
+    ]
     assert len(cells) == len(set(cells)) == 2 * 4 * 3 * 5
-    names = [(job.side.name, job.side.kernel) for job in jobs
-             if job.kind == "beyond" and job.cells[0].system == "ext2"]
-    assert names == [("base", "base"), ("ours", "ours"), ("again", "base"),
-                     ("buckets", "ours"), ("entries", "ours")]
-    assert [job.side.name for job in jobs if job.kind == "seconds"][:4] == \
-        ["base", "ours", "ours", "base"]
+    names = [
+        (job.side.name, job.side.kernel)
+        for job in jobs
+        if job.kind == "beyond" and job.cells[0].system == "ext2"
+    ]
+    assert names == [
+        ("base", "base"),
+        ("ours", "ours"),
+        ("again", "base"),
+        ("buckets", "ours"),
+        ("entries", "ours"),
+    ]
+    assert [job.side.name for job in jobs if job.kind == "seconds"][:4] == [
+        "base",
+        "ours",
+        "ours",
+        "base",
+    ]
 
 
 def test_estimate():
     assert bench_xattr.remaining(0, 10, 1) == ""
-    assert bench_xattr.remaining(2, 10, 60) == \
-        "about 4 min were left at its start"
+    assert bench_xattr.remaining(2, 10, 60) == "about 4 min were left at its start"
 
 
 def filled(monkeypatch):
     """A result of two cells and the case beyond the cap."""
-    monkeypatch.setattr(benchresult, "machine", lambda: {"cpu": "a cpu"})
-    result = benchresult.Result("xattr", size="quick")
+    monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
+    result = record.Result("xattr", size="quick")
     for system in bench_xattr.SYSTEMS:
         for name, insns in (("base", 1000), ("ours", 990), ("again", 1020)):
-            result.run("count", kernel=name, all_insns=insns + 5,
-                       insns=insns, mbcache_insns=10, blocks=7,
-                       **CELL._replace(system=system)._asdict())
+            result.run(
+                "count",
+                kernel=name,
+                all_insns=insns + 5,
+                insns=insns,
+                mbcache_insns=10,
+                blocks=7,
+                **CELL._replace(system=system)._asdict(),
+            )
         for name, seconds in ("base", 2.0), ("ours", 1.0):
-            result.run("seconds", kernel=name, seconds=seconds,
-                       **CELL._replace(system=system)._asdict())
+            result.run(
+                "seconds", kernel=name, seconds=seconds, **CELL._replace(system=system)._asdict()
+            )
         beyond = bench_xattr.Cell(system, **bench_xattr.BEYOND)._asdict()
         slower = system == "ext2"
-        for name, insns, blocks in (("base", 100, 10), ("again", 100, 10),
-                                    ("ours", 80 + 10 * slower, 5 + slower),
-                                    ("buckets", 99, 10)):
-            result.run("beyond", kernel=name, all_insns=insns + 5,
-                       insns=insns, mbcache_insns=1, blocks=blocks,
-                       distinct=5, **beyond)
+        for name, insns, blocks in (
+            ("base", 100, 10),
+            ("again", 100, 10),
+            ("ours", 80 + 10 * slower, 5 + slower),
+            ("buckets", 99, 10),
+        ):
+            result.run(
+                "beyond",
+                kernel=name,
+                all_insns=insns + 5,
+                insns=insns,
+                mbcache_insns=1,
+                blocks=blocks,
+                distinct=5,
+                **beyond,
+            )
     return result
 
 
@@ -221,8 +276,7 @@ def test_figures(monkeypatch):
 
 
 def test_table(monkeypatch, capsys):
-    load = bench_xattr.Load((2,), (10,), (5,), 50, 1, (), (),
-                            bench_xattr.BEYOND)
+    load = bench_xattr.Load((2,), (10,), (5,), 50, 1, (), (), bench_xattr.BEYOND)
     result = filled(monkeypatch)
     result.machine(accelerator="tcg")
     bench_xattr.show(result, load)

@@ -3,8 +3,7 @@
 
 import pytest
 
-import guest
-import hashstats_file
+from guest import hashstats_file, vm
 
 CAP = 32768
 NAMES = 66000
@@ -22,9 +21,15 @@ cat /proc/hashstats
 @pytest.mark.long
 def test_chains_are_cut(kernel):
     """Both buckets are full; the numbers say so and still add up."""
-    result = guest.run(
-        kernel, SCRIPT, append="hash_entries=dentry:2", disk="64M",
-        files={"/fill": FILL}, programs=["mkfs.ext4", "perl"], timeout=120)
+    result = vm.run(
+        kernel,
+        SCRIPT,
+        append="hash_entries=dentry:2",
+        disk="64M",
+        files={"/fill": FILL},
+        programs=["mkfs.ext4", "perl"],
+        timeout=120,
+    )
     table = hashstats_file.parse(result.output)["dentry"]
     assert table["capped"] == 2
     assert table["longest"] == CAP

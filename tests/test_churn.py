@@ -25,9 +25,8 @@ for each process; and some for the shell that asks.
 import pytest
 
 import emulation
-import guest
-import hashstats_file
 import marked
+from guest import hashstats_file, vm
 
 PROCESSES = 8
 PER_ROUND = 5
@@ -85,8 +84,7 @@ EXT4 = "mkfs.ext4 -q /dev/vda; mount /dev/vda /mnt"
 
 class Read:
     def __init__(self, parts):
-        self.state = {name: int(parts[f"{name}-state"].split()[0])
-                      for name in ("dentry", "inode")}
+        self.state = {name: int(parts[f"{name}-state"].split()[0]) for name in ("dentry", "inode")}
         self.tables = hashstats_file.parse(parts["hashstats"])
         self.created = int(parts["probe-after"]) - int(parts["probe"])
 
@@ -96,30 +94,50 @@ class Read:
 
 def churn(kernel, mount, append="", switching=False):
     """All reads, and what fstree says that it did."""
-    run = guest.run if switching else emulation.run_parallel
-    script = SCRIPT % {"seconds": SECONDS, "mount": mount,
-                       "processes": PROCESSES,
-                       "beside": "switch_on_and_off &" if switching else ":"}
-    result = run(kernel, script, mem="256M", cpus=4, append=append,
-                 timeout=60, disk="64M", programs=["mkfs.ext4"])
+    run = vm.run if switching else emulation.run_parallel
+    script = SCRIPT % {
+        "seconds": SECONDS,
+        "mount": mount,
+        "processes": PROCESSES,
+        "beside": "switch_on_and_off &" if switching else ":",
+    }
+    result = run(
+        kernel,
+        script,
+        mem="256M",
+        cpus=4,
+        append=append,
+        timeout=60,
+        disk="64M",
+        programs=["mkfs.ext4"],
+    )
     parts = marked.parts(result.output)
     name, text = parts.pop()
     assert name == "report"
     report = dict(line.split(": ") for line in text.splitlines())
-    reads = [Read(dict(parts[i:i + 5])) for i in range(0, len(parts), 5)]
+    reads = [Read(dict(parts[i : i + 5])) for i in range(0, len(parts), 5)]
     assert len(reads) >= READS_AT_LEAST
-    return reads, {name: int(report[name])
-                   for name in ("create", "rename", "unlink")}
+    return reads, {name: int(report[name]) for name in ("create", "rename", "unlink")}
 
 
 def check_sizes(reads):
     """The tables stand still, whatever happens in them."""
     fixed = ("buckets", "bytes", "sized-by")
-    sizes = [{name: [table[key] for key in fixed]
-              for name, table in read.tables.items()} for read in reads]
+    sizes = [
+        {name: [table[key] for key in fixed] for name, table in read.tables.items()}
+        for read in reads
+    ]
     assert all(size == sizes[0] for size in sizes)
-    assert {"dentry", "inode", "dentry_lookup", "folio_wait", "bit_wait",
-            "mount", "mountpoint", "futex"} <= sizes[0].keys()
+    assert {
+        "dentry",
+        "inode",
+        "dentry_lookup",
+        "folio_wait",
+        "bit_wait",
+        "mount",
+        "mountpoint",
+        "futex",
+    } <= sizes[0].keys()
 
 
 def check_lookups(reads):
@@ -130,8 +148,7 @@ def check_lookups(reads):
 
 
 def most_dentries(read):
-    return (read.state["dentry"] + PER_ROUND * (read.created + PROCESSES)
-            + SHELL)
+    return read.state["dentry"] + PER_ROUND * (read.created + PROCESSES) + SHELL
 
 
 def check_done(report):
@@ -155,9 +172,9 @@ def check_ext4(reads, report):
     bound is that of the whole run."""
     for read in reads:
         assert read.objects("dentry") <= (
-            reads[0].state["dentry"] + PER_ROUND * report["create"] + SHELL)
-        assert read.objects("inode") <= (
-            reads[0].state["inode"] + report["create"] + SHELL)
+            reads[0].state["dentry"] + PER_ROUND * report["create"] + SHELL
+        )
+        assert read.objects("inode") <= (reads[0].state["inode"] + report["create"] + SHELL)
     # An unlinked file takes its inode out of the table, if not at once.
     usual = reads[0].objects("inode")
     assert max(read.objects("inode") for read in reads) > usual + 400

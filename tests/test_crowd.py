@@ -12,15 +12,21 @@ import subprocess
 import pytest
 
 import brokenprogram
-import build
-import guest
-import hashstats_file
-import initramfs
 import marked
-import series
+from guest import hashstats_file, initramfs, vm
+from kernel import build
+from series import compose
 
-TABLES = ("uid", "ucounts", "dquot", "posix_timers", "css_set", "blocked_locks",
-          "ksm_mm", "khugepaged_mm")
+TABLES = (
+    "uid",
+    "ucounts",
+    "dquot",
+    "posix_timers",
+    "css_set",
+    "blocked_locks",
+    "ksm_mm",
+    "khugepaged_mm",
+)
 # All objects of a table in two buckets.
 TWO_BUCKETS = "hash_entries=" + ",".join(f"{name}:2" for name in TABLES)
 # Merging and making huge goes on all the time.
@@ -40,7 +46,9 @@ all() {{
     crowd_stress /tmp -q /quota:/dev/ram0 -g /sys/fs/cgroup "$@"
 }}
 """
-SCRIPT = PREPARE + """
+SCRIPT = (
+    PREPARE
+    + """
 objects() {{
     awk '$1 == "name:" {{ name = $2 }} $1 == "objects:" {{ print name, $2 }}' "$@" |
         grep -E '^({tables}) '
@@ -73,17 +81,34 @@ for name in stats before seen after; do
 done
 e2fsck -fn /dev/ram0 > /tmp/fsck 2>&1 || {{ cat /tmp/fsck; exit 1; }}
 """
+)
 MACHINE = {"mem": "2G", "cpus": 4, "programs": ("mkfs.ext4", "e2fsck")}
-KINDS = ("users", "timers", "execs", "locks", "deadlocks", "interrupted", "cgroups",
-         "hierarchies", "rebinds", "namespaces", "quota changes", "quota mounts", "memories")
-LINE = re.compile("^crowd_stress: " + ", ".join(rf"(\d+) {kind}" for kind in KINDS)
-                  + ": passed$", re.MULTILINE)
+KINDS = (
+    "users",
+    "timers",
+    "execs",
+    "locks",
+    "deadlocks",
+    "interrupted",
+    "cgroups",
+    "hierarchies",
+    "rebinds",
+    "namespaces",
+    "quota changes",
+    "quota mounts",
+    "memories",
+)
+LINE = re.compile(
+    "^crowd_stress: " + ", ".join(rf"(\d+) {kind}" for kind in KINDS) + ": passed$", re.MULTILINE
+)
 # Who takes the locks of the tables or walks them.
-OURS = re.compile(r"boot_hash|_chain_length|uid_hash|find_ucounts|ucounts_hash|find_dquot|"
-                  r"dquot_hash|posix_timers_find|posix_timer_(by_id|add|unhash)|"
-                  r"lock_next_id|timer_bucket|find_existing_css_set|css_set_hash|"
-                  r"css_set_(index|head)|mm_slot_hash|blocked_head|posix_locks_deadlock|"
-                  r"locks_\w+_blocked|mm_slot_")
+OURS = re.compile(
+    r"boot_hash|_chain_length|uid_hash|find_ucounts|ucounts_hash|find_dquot|"
+    r"dquot_hash|posix_timers_find|posix_timer_(by_id|add|unhash)|"
+    r"lock_next_id|timer_bucket|find_existing_css_set|css_set_hash|"
+    r"css_set_(index|head)|mm_slot_hash|blocked_head|posix_locks_deadlock|"
+    r"locks_\w+_blocked|mm_slot_"
+)
 
 
 def numbers(text):
@@ -96,9 +121,11 @@ def numbers(text):
 
 
 def stress(kernel, seconds, processes=12, **options):
-    result = guest.run(kernel, SCRIPT.format(seconds=seconds, processes=processes,
-                                             tables="|".join(TABLES)),
-                       **MACHINE | options)
+    result = vm.run(
+        kernel,
+        SCRIPT.format(seconds=seconds, processes=processes, tables="|".join(TABLES)),
+        **MACHINE | options,
+    )
     line = LINE.search(result.output)
     print(line[0])
     counts = dict(zip(KINDS, map(int, line.groups())))
@@ -133,22 +160,35 @@ def test_crowd(kernel, append):
     assert {tables[name]["buckets"] == 2 for name in TABLES} == {bool(append)}
 
 
-@pytest.mark.parametrize("damage, said", [
-    ("chown 77 $(ls -d /quota/owned-* | head -1)", r"process \d: number of files of"),
-    ("rm $(ls -d /quota/owned-* | head -1)",
-     r"process \d: (number of files of|open /quota/owned|unlink /quota/owned)"),
-    ("for one in $(pidof crowd_stress); do echo $one > /sys/fs/cgroup/cgroup.procs; done",
-     r"process \d: the process must be in cgroup"),
-    ("for one in $(ls -d /sys/fs/cgroup/crowd-0-* | head -1); do rmdir $one; done",
-     r"process \d: (rmdir|move to|mkdir) /sys"),
-    ("touch /tmp/new; mv /tmp/new /tmp/locked-0",
-     r"process \d: somebody else ha[sd]+ locked"),
-    ("kill -KILL $(pidof crowd_stress | cut -d ' ' -f 1)",
-     r"a process ended by signal 9|process \d: (word of|status of|write to) ")],
-    ids=["chown", "unlink", "move", "rmdir", "lock", "kill"])
+@pytest.mark.parametrize(
+    "damage, said",
+    [
+        ("chown 77 $(ls -d /quota/owned-* | head -1)", r"process \d: number of files of"),
+        (
+            "rm $(ls -d /quota/owned-* | head -1)",
+            r"process \d: (number of files of|open /quota/owned|unlink /quota/owned)",
+        ),
+        (
+            "for one in $(pidof crowd_stress); do echo $one > /sys/fs/cgroup/cgroup.procs; done",
+            r"process \d: the process must be in cgroup",
+        ),
+        (
+            "for one in $(ls -d /sys/fs/cgroup/crowd-0-* | head -1); do rmdir $one; done",
+            r"process \d: (rmdir|move to|mkdir) /sys",
+        ),
+        ("touch /tmp/new; mv /tmp/new /tmp/locked-0", r"process \d: somebody else ha[sd]+ locked"),
+        (
+            "kill -KILL $(pidof crowd_stress | cut -d ' ' -f 1)",
+            r"a process ended by signal 9|process \d: (word of|status of|write to) ",
+        ),
+    ],
+    ids=["chown", "unlink", "move", "rmdir", "lock", "kill"],
+)
 def test_damage_is_seen(kernel, damage, said):
     """What somebody else does meanwhile must make the program fail."""
-    script = PREPARE.format() + f"""
+    script = (
+        PREPARE.format()
+        + f"""
         quotas
         all -t 60 -p 4 -w 30 &
         load=$!
@@ -159,9 +199,11 @@ def test_damage_is_seen(kernel, damage, said):
         done
         wait $load
         """
+    )
     for _ in range(3):
-        result = guest.run(kernel, script, mem="1G", cpus=2, check=False, timeout=90,
-                           programs=("mkfs.ext4",))
+        result = vm.run(
+            kernel, script, mem="1G", cpus=2, check=False, timeout=90, programs=("mkfs.ext4",)
+        )
         assert result.status == 1
         assert re.search(r"^crowd_stress: .*: failed$", result.output, re.M)
         # The damage itself may be in the way of an unmount, which fails first.
@@ -172,60 +214,112 @@ def test_damage_is_seen(kernel, damage, said):
 
 # A kernel that does not do what it says: (what, by what, what is said then).
 BROKEN = {
-    "users": (("if (syscall(SYS_setresuid, uid, 0, 0))",
-               "if (!uid && syscall(SYS_setresuid, uid, 0, 0))"), "real user"),
-    "delete": (("\tif (syscall(SYS_timer_delete, id))\n\t\tfail", "\tif (0)\n\t\tfail"),
-               "there must be no timer"),
+    "users": (
+        (
+            "if (syscall(SYS_setresuid, uid, 0, 0))",
+            "if (!uid && syscall(SYS_setresuid, uid, 0, 0))",
+        ),
+        "real user",
+    ),
+    "delete": (
+        ("\tif (syscall(SYS_timer_delete, id))\n\t\tfail", "\tif (0)\n\t\tfail"),
+        "there must be no timer",
+    ),
     "ids": (("\tif (id < 0 ||\n", "\tid &= ~1;\n\tif (id < 0 ||\n"), "id of a new timer"),
-    "exec": (("id < EXEC_IDS; id++)\n", "id < EXEC_IDS; id++)\n\t\tif (id || syscall("
-              "SYS_timer_create, CLOCK_MONOTONIC, NULL, &id) || 1)\n"),
-             "there must be no timer"),
-    "locks": (("bad = fcntl(fd, how, &lock)",
-               "bad = how == F_SETLKW ? 0 : fcntl(fd, how, &lock)"),
-              "somebody else ha[sd]+ locked"),
-    "memory": (("+ i * 4096), i % 4);\n\tif (!(held", "+ i * 4096), i % 3);\n\tif (!(held"),
-               "content of a page"),
-    "spaces": (("if (unshare(CLONE_NEWUSER))", "if (!i && unshare(CLONE_NEWUSER))"),
-               "write uid_map|user of the parent"),
+    "exec": (
+        (
+            "id < EXEC_IDS; id++)\n",
+            "id < EXEC_IDS; id++)\n\t\tif (id || syscall("
+            "SYS_timer_create, CLOCK_MONOTONIC, NULL, &id) || 1)\n",
+        ),
+        "there must be no timer",
+    ),
+    "locks": (
+        ("bad = fcntl(fd, how, &lock)", "bad = how == F_SETLKW ? 0 : fcntl(fd, how, &lock)"),
+        "somebody else ha[sd]+ locked",
+    ),
+    "memory": (
+        ("+ i * 4096), i % 4);\n\tif (!(held", "+ i * 4096), i % 3);\n\tif (!(held"),
+        "content of a page",
+    ),
+    "spaces": (
+        ("if (unshare(CLONE_NEWUSER))", "if (!i && unshare(CLONE_NEWUSER))"),
+        "write uid_map|user of the parent",
+    ),
 }
 
 
 def test_broken_calls_are_seen(kernel, tmp_path):
-    brokenprogram.check_seen(kernel, tmp_path, "crowd_stress", BROKEN,
-                             "! broken-{name} /tmp -t 20 -p 4", mem="1G", timeout=90)
+    brokenprogram.check_seen(
+        kernel,
+        tmp_path,
+        "crowd_stress",
+        BROKEN,
+        "! broken-{name} /tmp -t 20 -p 4",
+        mem="1G",
+        timeout=90,
+    )
 
 
 def test_circle_that_nobody_sees_is_counted(kernel, tmp_path):
     """Among locks of open files the kernel looks for no circles."""
     program = brokenprogram.compile_changed(
-        tmp_path, "crowd_stress", "circles", "fcntl(fd, how, &lock)",
+        tmp_path,
+        "crowd_stress",
+        "circles",
+        "fcntl(fd, how, &lock)",
         "how == F_GETLK ? (lock.l_type = F_UNLCK, 0) : "
-        "fcntl(fd, how == F_SETLKW ? F_OFD_SETLKW : F_OFD_SETLK, &lock)")
-    result = guest.run(kernel, "circles /tmp -t 8 -p 6", cpus=2, mem="1G",
-                       files={"/bin/circles": program}, timeout=60)
+        "fcntl(fd, how == F_SETLKW ? F_OFD_SETLKW : F_OFD_SETLK, &lock)",
+    )
+    result = vm.run(
+        kernel,
+        "circles /tmp -t 8 -p 6",
+        cpus=2,
+        mem="1G",
+        files={"/bin/circles": program},
+        timeout=60,
+    )
     assert re.search(r" 0 deadlocks, [1-9]\d* interrupted", result.output)
 
 
 def test_stuck_process_is_named(kernel):
-    result = guest.run(kernel, """
+    result = vm.run(
+        kernel,
+        """
         crowd_stress /tmp -t 2 -p 2 -w 1 &
         sleep 1
         for process in $(pidof crowd_stress); do
             [ $process = $! ] || kill -STOP $process 2> /dev/null || true
         done
         wait $!
-        """, cpus=2, check=False, timeout=60)
+        """,
+        cpus=2,
+        check=False,
+        timeout=60,
+    )
     assert result.status == 3
     assert re.search(r"^crowd_stress: process \d is stuck in: \S", result.output, re.M)
 
 
-@pytest.mark.parametrize("words, said", [
-    ([], "usage: crowd_stress DIR"), (["a", "-t", "0"], "-t 0: accepted are 1 to"),
-    (["a", "-p", "many"], "-p many: accepted are"), (["a", "b"], "usage"),
-    (["a", "-q", "dir"], "usage"), (["a", "-x"], "usage")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "usage: crowd_stress DIR"),
+        (["a", "-t", "0"], "-t 0: accepted are 1 to"),
+        (["a", "-p", "many"], "-p many: accepted are"),
+        (["a", "b"], "usage"),
+        (["a", "-q", "dir"], "usage"),
+        (["a", "-x"], "usage"),
+    ],
+)
 def test_bad_arguments(words, said):
-    done = subprocess.run([initramfs.tools() / "crowd_stress", *words], text=True,
-                          capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [initramfs.tools() / "crowd_stress", *words],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 2
     assert said in done.stderr
 
@@ -233,8 +327,12 @@ def test_bad_arguments(words, said):
 @pytest.mark.long
 @pytest.mark.parametrize("append", ["", TWO_BUCKETS], ids=["default", "two-buckets"])
 def test_lockdep_and_kasan_find_nothing(append):
-    kernel = build.build("debug", (*build.GUEST, build.CONFIGS / "debug.config"),
-                         series.compose(), targets=("vmlinux",))
+    kernel = build.build(
+        "debug",
+        (*build.GUEST, build.CONFIGS / "debug.config"),
+        compose.compose(),
+        targets=("vmlinux",),
+    )
     result = stress(kernel, 120, parallel=True, append=append, timeout=300)
     assert "KernelAddressSanitizer initialized" in result.console
 
@@ -242,10 +340,13 @@ def test_lockdep_and_kasan_find_nothing(append):
 @pytest.mark.long
 @pytest.mark.parametrize("append", ["", TWO_BUCKETS], ids=["default", "two-buckets"])
 def test_tables_do_not_race(append):
-    kernel = build.build("kcsan", (*build.GUEST, build.CONFIGS / "kcsan.config"),
-                         series.compose(), targets=("vmlinux",))
-    result = stress(kernel, 120, parallel=True, append=append, timeout=300,
-                    complaints=True)
+    kernel = build.build(
+        "kcsan",
+        (*build.GUEST, build.CONFIGS / "kcsan.config"),
+        compose.compose(),
+        targets=("vmlinux",),
+    )
+    result = stress(kernel, 120, parallel=True, append=append, timeout=300, complaints=True)
     assert "kcsan: enabled" in result.console
     races = [line for line in result.complaints if "KCSAN:" in line]
     assert result.complaints == races

@@ -9,31 +9,26 @@ import subprocess
 
 import pytest
 
-import dirhash
-import gitcmd
-import series
-import source
+from bench import dirhash
+from series import compose, gitcmd, source
 
 PROGRAM = "dirhash_check"
 # What goes wrong when names are packed in words, each where it would stand.
 MISTAKES = {
     "signs are forgotten": ("(bytes & signs) << 1", "0"),
-    "a sign is one place too high": ("(bytes & signs) << 1",
-                                     "(bytes & signs) << 2"),
+    "a sign is one place too high": ("(bytes & signs) << 1", "(bytes & signs) << 2"),
     "words the other way round": (
         "buf++ = apply_signs(get_unaligned_be32(msg)",
-        "buf++ = apply_signs(__builtin_bswap32(get_unaligned_be32(msg))"),
-    "a word of four is another": ("get_unaligned_be32(msg + 8)",
-                                  "get_unaligned_be32(msg + 4)"),
+        "buf++ = apply_signs(__builtin_bswap32(get_unaligned_be32(msg))",
+    ),
+    "a word of four is another": ("get_unaligned_be32(msg + 8)", "get_unaligned_be32(msg + 4)"),
     "four words of fifteen characters": ("len >= 16;", "len >= 15;"),
     "no length before the last characters": ("\tval = pad;", "\tval = 0;"),
     "no length behind them": ("\t\t*buf++ = pad;", "\t\t*buf++ = 0;"),
-    "char is always signed": ("#define UNSIGNED_CHARS\t0",
-                              "#define UNSIGNED_CHARS\t0x80808080"),
+    "char is always signed": ("#define UNSIGNED_CHARS\t0", "#define UNSIGNED_CHARS\t0x80808080"),
     "a majority of one": ("(((y) & (z)) + ((x)", "(((y) & (x)) + ((x)"),
 }
-BEHIND = ("\tval = pad;",
-          "\t(void)*(volatile const char *)(msg + len);\n\tval = pad;")
+BEHIND = ("\tval = pad;", "\t(void)*(volatile const char *)(msg + len);\n\tval = pad;")
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +38,14 @@ def base():
 
 @pytest.fixture(scope="module")
 def ours():
-    return dirhash.text(series.compose())
+    return dirhash.text(compose.compose())
 
 
 def checked(folder, base, ours, *words):
     program = dirhash.build(PROGRAM, base, ours, folder=folder)
-    return subprocess.run([program, *words], text=True, capture_output=True,
-                          timeout=600, check=False)
+    return subprocess.run(
+        [program, *words], text=True, capture_output=True, timeout=600, check=False
+    )
 
 
 def changed(text, old, new):
@@ -83,7 +79,6 @@ def test_look_behind_the_name_is_seen(tmp_path, base, ours):
     assert done.returncode == -11 and not done.stdout
 
 
-@pytest.mark.parametrize("words", [("-n", "0"), ("-s", "x"), ("-z",),
-                                   ("more",)])
+@pytest.mark.parametrize("words", [("-n", "0"), ("-s", "x"), ("-z",), ("more",)])
 def test_bad_words_are_refused(words, tmp_path, base):
     assert checked(tmp_path, base, base, *words).returncode == 2

@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-import guest
-import hashstats_file
 import marked
+from guest import hashstats_file, vm
 
 # Each write prints what the kernel answered; perl, because a shell cannot
 # write nothing at all, nor change its user and keep a file.
@@ -69,8 +68,9 @@ echo "=== end"
 
 @pytest.fixture(scope="module")
 def said(kernel):
-    result = guest.run(kernel, SCRIPT, programs=["perl"],
-                       files={"/write": WRITE, "/stranger": STRANGER})
+    result = vm.run(
+        kernel, SCRIPT, programs=["perl"], files={"/write": WRITE, "/stranger": STRANGER}
+    )
     return marked.named(result.output)
 
 
@@ -83,31 +83,43 @@ def test_only_root_may(said, mode):
     assert said[f"stranger {mode}"] == "Permission denied\n"
 
 
-@pytest.mark.parametrize("name, wrote, counting", [
-    ("on", 2, "on"), ("off", 4, "off"), ("reset", 6, "off"),
-    ("on-newline", 3, "on"), ("off-again", 3, "off"),
-])
+@pytest.mark.parametrize(
+    "name, wrote, counting",
+    [
+        ("on", 2, "on"),
+        ("off", 4, "off"),
+        ("reset", 6, "off"),
+        ("on-newline", 3, "on"),
+        ("off-again", 3, "off"),
+    ],
+)
 def test_words(said, name, wrote, counting):
-    assert said[f"write {name}"] == \
-        f"{wrote}\nversion: 1\ncounting: {counting}\n"
+    assert said[f"write {name}"] == f"{wrote}\nversion: 1\ncounting: {counting}\n"
 
 
-@pytest.mark.parametrize("name", [
-    "garbage", "long", "longer", "nothing", "newline", "zero", "case", "space",
-    "two", "number"])
+@pytest.mark.parametrize(
+    "name",
+    ["garbage", "long", "longer", "nothing", "newline", "zero", "case", "space", "two", "number"],
+)
 def test_anything_else_is_refused_and_changes_nothing(said, name):
-    assert said[f"write {name}"] == \
-        "Invalid argument\nversion: 1\ncounting: on\n"
+    assert said[f"write {name}"] == "Invalid argument\nversion: 1\ncounting: on\n"
 
 
 @pytest.mark.parametrize("name", ["default", "bytes", "small", "large"])
 def test_any_size_of_read_gives_the_whole_file(said, name):
     tables = hashstats_file.parse(said[name])
     assert list(tables) == list(hashstats_file.parse(said["default"]))
-    assert {"dentry", "inode", "dentry_lookup", "folio_wait", "bit_wait",
-            "mount", "mountpoint", "futex"} <= tables.keys()
-    assert all(len(table.rows) == (17 if table["buckets"] else 0)
-               for table in tables.values())
+    assert {
+        "dentry",
+        "inode",
+        "dentry_lookup",
+        "folio_wait",
+        "bit_wait",
+        "mount",
+        "mountpoint",
+        "futex",
+    } <= tables.keys()
+    assert all(len(table.rows) == (17 if table["buckets"] else 0) for table in tables.values())
 
 
 def test_read_from_the_middle(said):
@@ -115,10 +127,8 @@ def test_read_from_the_middle(said):
 
 
 def test_columns(said):
-    heads = [line.split() for line in said["default"].splitlines()
-             if line.startswith("size ")]
-    assert heads and all(
-        head == ["size", "buckets", "objects", "sum-pct"] for head in heads)
+    heads = [line.split() for line in said["default"].splitlines() if line.startswith("size ")]
+    assert heads and all(head == ["size", "buckets", "objects", "sum-pct"] for head in heads)
 
 
 # --- counting ----------------------------------------------------------------
@@ -172,14 +182,14 @@ echo reset > /proc/hashstats
 count off-reset
 echo "=== end"
 """
-FIELDS = ("lookups", "hits", "hit-rate", "nodes-per-counted-hit",
-          "nodes-per-counted-miss")
+FIELDS = ("lookups", "hits", "hit-rate", "nodes-per-counted-hit", "nodes-per-counted-miss")
 
 
 @pytest.fixture(scope="module")
 def counted(kernel):
-    result = guest.run(kernel, COUNTING, disk="64M", files={"/stat": STAT},
-                       programs=["mkfs.ext4", "perl"])
+    result = vm.run(
+        kernel, COUNTING, disk="64M", files={"/stat": STAT}, programs=["mkfs.ext4", "perl"]
+    )
     cut = marked.named(result.output)
     del cut["end"]
     return {name: hashstats_file.parse(text) for name, text in cut.items()}
@@ -199,7 +209,7 @@ def test_nothing_is_counted_unless_asked_for(counted):
 
 
 def test_only_some_tables_count(counted):
-    for name, table in counted["on"].items():
+    for table in counted["on"].values():
         there = [field in table for field in FIELDS]
         counts = table["name"] in ("dentry", "inode", "mbcache", "buffer")
         assert all(there) if counts else not any(there)
@@ -220,30 +230,28 @@ def test_misses_are_counted(counted):
 
 def test_inode_misses_are_counted(counted):
     """After its inode was dropped, a name leads to a look-up that finds none."""
-    assert (misses(counted, "inode-misses", "inode")
-            - misses(counted, "dropped", "inode")) >= 100
+    assert (misses(counted, "inode-misses", "inode") - misses(counted, "dropped", "inode")) >= 100
 
 
 def test_inode_hits_are_counted(counted):
     """The other names of inodes that are back in memory."""
-    assert (hits(counted, "inode-hits", "inode")
-            - hits(counted, "inode-misses", "inode")) >= 100
+    assert (hits(counted, "inode-hits", "inode") - hits(counted, "inode-misses", "inode")) >= 100
 
 
 def test_counters_never_go_back(counted):
-    marks = [*counted][1:[*counted].index("reset")]
+    marks = [*counted][1 : [*counted].index("reset")]
     for table in ("dentry", "inode"):
         for before, after in zip(marks, marks[1:]):
             assert hits(counted, before, table) <= hits(counted, after, table)
-            assert misses(counted, before, table) <= \
-                misses(counted, after, table)
+            assert misses(counted, before, table) <= misses(counted, after, table)
 
 
 def test_counters_stay_after_off(counted):
     assert counted["off"].header["counting"] == "off"
     for table in ("dentry", "inode"):
-        assert [counted["off"][table][field] for field in FIELDS] == \
-            [counted["off-later"][table][field] for field in FIELDS]
+        assert [counted["off"][table][field] for field in FIELDS] == [
+            counted["off-later"][table][field] for field in FIELDS
+        ]
 
 
 def test_reset_begins_at_zero(counted):
@@ -255,18 +263,21 @@ def test_reset_begins_at_zero(counted):
 
 def test_costs_make_sense(counted):
     table = counted["off"]["dentry"]
-    assert table["hit-rate"] == pytest.approx(
-        table["hits"] / table["lookups"], abs=0.001)
+    assert table["hit-rate"] == pytest.approx(table["hits"] / table["lookups"], abs=0.001)
     assert table["nodes-per-counted-hit"] >= 1
     assert table["nodes-per-counted-hit"] <= table["longest"]
 
 
 # --- the boot parameter --------------------------------------------------------
 
+
 def booted(kernel, append):
-    result = guest.run(kernel, "cat /proc/hashstats", append=append)
-    warnings = [re.sub(r"^\[ *[0-9.]+\] ", "", line)
-                for line in result.console.splitlines() if "hashstats: " in line]
+    result = vm.run(kernel, "cat /proc/hashstats", append=append)
+    warnings = [
+        re.sub(r"^\[ *[0-9.]+\] ", "", line)
+        for line in result.console.splitlines()
+        if "hashstats: " in line
+    ]
     return hashstats_file.parse(result.output), warnings
 
 
@@ -283,7 +294,6 @@ def test_counting_from_the_start(kernel):
 @pytest.mark.parametrize("value", ["foo", "", "lookup", "lookups,x"])
 def test_wrong_parameter_is_one_warning(kernel, value):
     tables, warnings = booted(kernel, f"hashstats={value}")
-    assert warnings == [f"hashstats: hashstats={value}: 'lookups' is accepted, "
-                        "nothing is counted"]
+    assert warnings == [f"hashstats: hashstats={value}: 'lookups' is accepted, nothing is counted"]
     assert tables.header["counting"] == "off"
     assert "lookups" not in tables["dentry"]

@@ -9,23 +9,20 @@ import time
 
 import pytest
 
-import accelerator
 import common
-import guest
-import hashstats_file
-import limits
-import userland
+from guest import accelerator, hashstats_file, limits, vm, vng
 
 
 def fails(kernel, script, **options):
-    with pytest.raises(guest.GuestError) as caught:
-        guest.run(kernel, script, **options)
+    with pytest.raises(vm.GuestError) as caught:
+        vm.run(kernel, script, **options)
     return caught.value
 
 
 def test_good_guest(kernel):
-    result = guest.run(kernel, "echo hello; nproc; cat /note", mem="64M",
-                       cpus=2, files={"/note": "from outside\n"})
+    result = vm.run(
+        kernel, "echo hello; nproc; cat /note", mem="64M", cpus=2, files={"/note": "from outside\n"}
+    )
     assert result.status == 0
     assert result.output == "hello\n2\nfrom outside\n"
     assert "Linux version 6.12." in result.console
@@ -36,7 +33,7 @@ def test_status_is_told(kernel):
     assert error.kind == "status"
     assert error.reason == "the guest's job failed with status 3"
     assert "bad news" in error.details
-    assert guest.run(kernel, "exit 3", check=False).status == 3
+    assert vm.run(kernel, "exit 3", check=False).status == 3
 
 
 def test_first_failing_command_ends_the_job(kernel):
@@ -56,7 +53,7 @@ def test_panic_before_user_space(kernel):
 
 
 def test_hang(kernel):
-    accel = guest.accelerator(kernel)
+    accel = vm.accelerator(kernel)
     start = time.monotonic()
     error = fails(kernel, "echo here; sleep 1000", timeout=1)
     assert error.kind == "hang"
@@ -75,7 +72,7 @@ def test_complaint(kernel):
     error = fails(kernel, script)
     assert error.kind == "complaint"
     assert "something is odd" in error.reason
-    assert guest.run(kernel, script, complaints=True).complaints
+    assert vm.run(kernel, script, complaints=True).complaints
 
 
 def test_wrong_qemu_argument(kernel):
@@ -86,7 +83,7 @@ def test_wrong_qemu_argument(kernel):
 
 def test_host_and_guest_take_turns(kernel):
     script = "echo one; wait-for-host; echo two; wait-for-host; echo three"
-    with guest.Guest(kernel, script, gdb=True) as machine:
+    with vm.Guest(kernel, script, gdb=True) as machine:
         machine.ready()
         assert machine.output == "one\nREADY\n"
         assert (machine.folder / "gdb.sock").is_socket()
@@ -99,9 +96,11 @@ def test_host_and_guest_take_turns(kernel):
 
 
 def test_disk_and_programs(kernel):
-    script = ("mkfs.ext4 -q /dev/vda; mount /dev/vda /mnt\n"
-              "fstree /mnt -p 2 -d 10 -f 20; df /mnt | tail -1")
-    result = guest.run(kernel, script, disk="64M", programs=["mkfs.ext4"])
+    script = (
+        "mkfs.ext4 -q /dev/vda; mount /dev/vda /mnt\n"
+        "fstree /mnt -p 2 -d 10 -f 20; df /mnt | tail -1"
+    )
+    result = vm.run(kernel, script, disk="64M", programs=["mkfs.ext4"])
     assert "create: 200" in result.output
     assert "/dev/vda" in result.output
 
@@ -109,8 +108,8 @@ def test_disk_and_programs(kernel):
 ORPHAN = """
 import os, sys
 sys.path.insert(0, {scripts!r})
-import guest
-machine = guest.Guest({kernel!r}, "wait-for-host").__enter__()
+from guest import vm
+machine = vm.Guest({kernel!r}, "wait-for-host").__enter__()
 machine.ready()
 print(machine.process.pid, flush=True)
 os.kill(os.getpid(), 9)
@@ -118,10 +117,8 @@ os.kill(os.getpid(), 9)
 
 
 def test_no_guest_outlives_its_script(kernel):
-    code = ORPHAN.format(scripts=str(common.ROOT / "scripts"),
-                         kernel=str(kernel.vmlinux))
-    done = subprocess.run([sys.executable, "-c", code], text=True,
-                          stdout=subprocess.PIPE)
+    code = ORPHAN.format(scripts=str(common.ROOT / "scripts"), kernel=str(kernel.vmlinux))
+    done = subprocess.run([sys.executable, "-c", code], text=True, stdout=subprocess.PIPE)
     assert done.returncode == -signal.SIGKILL
     deadline = time.monotonic() + 5
     while running(int(done.stdout)) and time.monotonic() < deadline:
@@ -148,13 +145,13 @@ def no_memory(tmp_path, monkeypatch):
 
 
 def test_accelerator_kvm(no_memory):
-    assert str(accelerator.choose(lambda name: None)) == \
-        "accelerator: kvm (a guest ran)"
+    assert str(accelerator.choose(lambda name: None)) == "accelerator: kvm (a guest ran)"
 
 
 def test_accelerator_that_runs_no_guest(no_memory):
     def boots(name):
         return "it hung" if name == "kvm" else None
+
     assert str(accelerator.choose(boots)) == "accelerator: tcg (kvm: it hung)"
     # Nothing is booted a second time.
     assert accelerator.choose(None).name == "tcg"
@@ -173,8 +170,9 @@ def test_accelerator_forced(no_memory, monkeypatch):
         accelerator.choose(None)
 
 
-@pytest.mark.parametrize("text", ["", "64", "63M", "0G", "-1G", "1T", "1.5G",
-                                  "G", "999999G", "64M "])
+@pytest.mark.parametrize(
+    "text", ["", "64", "63M", "0G", "-1G", "1T", "1.5G", "G", "999999G", "64M "]
+)
 def test_bad_memory(text):
     with pytest.raises(common.Failure, match="accepted: a number with K, M"):
         limits.memory(text)
@@ -194,10 +192,11 @@ def test_bad_cpus(text):
 
 def test_bad_append():
     with pytest.raises(common.Failure, match="APPEND="):
-        userland.words("quiet 'half")
+        vng.words("quiet 'half")
 
 
-TABLE = """\
+TABLE = (
+    """\
 version: 1
 counting: off
 
@@ -216,11 +215,18 @@ walk-us: 1
 walk-longest-us: 1
 a-new-field: of any kind
 size    buckets    objects sum-pct
-""" + "".join(f"{size:>4} {buckets} {objects} {percent}\n"
-              for size, buckets, objects, percent in
-              [("0", 2, 0, 0), ("1", 1, 1, 33), ("2", 1, 2, 100),
-               *((str(n), 0, 0, 100) for n in range(3, 16)),
-               (">15", 0, 0, 100)]) + """
+"""
+    + "".join(
+        f"{size:>4} {buckets} {objects} {percent}\n"
+        for size, buckets, objects, percent in [
+            ("0", 2, 0, 0),
+            ("1", 1, 1, 33),
+            ("2", 1, 2, 100),
+            *((str(n), 0, 0, 100) for n in range(3, 16)),
+            (">15", 0, 0, 100),
+        ]
+    )
+    + """
 name: silent
 buckets: 256
 bytes: 2048
@@ -238,35 +244,38 @@ buckets: 2
 bytes: 16
 sized-by: minimum
 """
+)
 
 
 def test_hashstats_file():
     tables = hashstats_file.parse(TABLE)
-    assert list(tables) == ["small", "silent", "twin ext4 vda",
-                            "twin ext4 vdb"]
+    assert list(tables) == ["small", "silent", "twin ext4 vda", "twin ext4 vdb"]
     assert tables.header == {"version": "1", "counting": "off"}
     assert tables["small"]["nodes-per-hit"] == 1.333
     assert tables["small"].rows[2] == ("2", 1, 2, 100)
     assert tables["silent"].rows == []
 
 
-@pytest.mark.parametrize("old, new", [
-    ("version: 1", "version: 2"),
-    ("objects: 3", "objects: 4"),
-    ("buckets: 4", "buckets: 5"),
-    ("used: 2", "used: 3"),
-    ("longest: 2", "longest: 3"),
-    ("nodes-per-hit: 1.333", "nodes-per-hit: 1.300"),
-    ("nodes-per-hit: 1.333", "nodes-per-hit: 1.33"),
-    ("   2 1 2 100", "   2 1 3 100"),
-    ("   2 1 2 100", "   2 1 2 98"),
-    ("   2 1 2 100\n", ""),
-    ("name: silent", "name: small"),
-    ("instance: ext4 vdb", "instance: ext4 vda"),
-    ("used: 2", "used 2"),
-    ("used: 2", "used: 2\nused: 2"),
-    ("sized-by: cpus\n", ""),
-])
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("version: 1", "version: 2"),
+        ("objects: 3", "objects: 4"),
+        ("buckets: 4", "buckets: 5"),
+        ("used: 2", "used: 3"),
+        ("longest: 2", "longest: 3"),
+        ("nodes-per-hit: 1.333", "nodes-per-hit: 1.300"),
+        ("nodes-per-hit: 1.333", "nodes-per-hit: 1.33"),
+        ("   2 1 2 100", "   2 1 3 100"),
+        ("   2 1 2 100", "   2 1 2 98"),
+        ("   2 1 2 100\n", ""),
+        ("name: silent", "name: small"),
+        ("instance: ext4 vdb", "instance: ext4 vda"),
+        ("used: 2", "used 2"),
+        ("used: 2", "used: 2\nused: 2"),
+        ("sized-by: cpus\n", ""),
+    ],
+)
 def test_hashstats_file_that_does_not_add_up(old, new):
     assert old in TABLE
     with pytest.raises(hashstats_file.BadFile):

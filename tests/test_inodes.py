@@ -10,12 +10,10 @@ import subprocess
 
 import pytest
 
-import build
-import guest
-import hashstats_file
-import initramfs
 import marked
-import series
+from guest import hashstats_file, initramfs, vm
+from kernel import build
+from series import compose
 
 # Four file systems to work on, three to mount and unmount meanwhile, and the
 # file that walks the tables.
@@ -51,19 +49,25 @@ done
 """
 PROGRAMS = ("mkfs.ext4", "mkfs.ext2", "e2fsck")
 MACHINE = {"mem": "2G", "cpus": 4, "disk": "64M", "programs": PROGRAMS}
-LINE = re.compile(r"^inode_stress: (\d+) operations, (\d+) evictions, (\d+) remounts, "
-                  r"(\d+) mounts, (\d+) foreign handles, (\d+) stale, "
-                  r"(\d+) unlinked and open: passed$", re.MULTILINE)
+LINE = re.compile(
+    r"^inode_stress: (\d+) operations, (\d+) evictions, (\d+) remounts, "
+    r"(\d+) mounts, (\d+) foreign handles, (\d+) stale, "
+    r"(\d+) unlinked and open: passed$",
+    re.MULTILINE,
+)
 # All inodes in two buckets, so that all chains are long and contended.
 TWO_BUCKETS = "hash_entries=inode:2"
 # Who takes the locks of the table or walks it.
-OURS = re.compile(r"boot_hash|inode_hash|inode_bucket|bucket_lock|lock_offset|"
-                  r"inode_count|remove_moved_inode|inode_was_moved")
+OURS = re.compile(
+    r"boot_hash|inode_hash|inode_bucket|bucket_lock|lock_offset|"
+    r"inode_count|remove_moved_inode|inode_was_moved"
+)
 
 
 def stress(kernel, seconds, processes=12, **options):
-    result = guest.run(kernel, SCRIPT.format(seconds=seconds, processes=processes),
-                       **MACHINE | options)
+    result = vm.run(
+        kernel, SCRIPT.format(seconds=seconds, processes=processes), **MACHINE | options
+    )
     counts = [int(number) for number in LINE.search(result.output).groups()]
     print(result.output.splitlines()[0])
     # Each kind of race was tried; that an inode is unlinked and open is rare.
@@ -80,15 +84,20 @@ def test_races(kernel, append):
     stress(kernel, 20 if not append else 10, append=append, timeout=90)
 
 
-@pytest.mark.parametrize("damage, said", [
-    ("rm $one", "stat|open|read|link|unlink|rename|open by handle|links of"),
-    ("echo other > $one", "size of|content of"),
-    ("ln -f $one /tmp/more", "links of"),
-    ("cp $one /tmp/new; mv /tmp/new $one",
-     "inode number of|open by handle|links of")])
+@pytest.mark.parametrize(
+    "damage, said",
+    [
+        ("rm $one", "stat|open|read|link|unlink|rename|open by handle|links of"),
+        ("echo other > $one", "size of|content of"),
+        ("ln -f $one /tmp/more", "links of"),
+        ("cp $one /tmp/new; mv /tmp/new $one", "inode number of|open by handle|links of"),
+    ],
+)
 def test_damage_is_seen(kernel, damage, said):
     """What somebody else does to the files must make the program fail."""
-    result = guest.run(kernel, f"""
+    result = vm.run(
+        kernel,
+        f"""
         inode_stress /tmp -t 60 -p 2 &
         load=$!
         sleep 1
@@ -98,56 +107,93 @@ def test_damage_is_seen(kernel, damage, said):
             done
         done
         wait $load
-        """, cpus=2, check=False, timeout=90)
+        """,
+        cpus=2,
+        check=False,
+        timeout=90,
+    )
     assert result.status == 1
     # Where the program came first, the damage is a file too many.
-    assert re.search(rf"^inode_stress: process [01]: ({said}|there must be no|rmdir) "
-                     "(stress-0|an unlinked|a file of)", result.output, re.MULTILINE)
+    assert re.search(
+        rf"^inode_stress: process [01]: ({said}|there must be no|rmdir) "
+        "(stress-0|an unlinked|a file of)",
+        result.output,
+        re.MULTILINE,
+    )
     assert result.output.rstrip().endswith(": failed")
 
 
 def test_stuck_process_is_named(kernel):
-    result = guest.run(kernel, """
+    result = vm.run(
+        kernel,
+        """
         inode_stress /tmp -t 2 -p 1 -w 1 &
         sleep 1
         for process in $(pidof inode_stress); do
             [ $process = $! ] || kill -STOP $process
         done
         wait $!
-        """, cpus=2, check=False, timeout=60)
+        """,
+        cpus=2,
+        check=False,
+        timeout=60,
+    )
     assert result.status == 3
     assert re.search(r"^inode_stress: process \d is stuck in: \S", result.output, re.M)
 
 
-@pytest.mark.parametrize("words, said", [
-    ([], "usage: inode_stress DIR"), (["a", "-t", "0"], "-t 0: accepted are 1 to"),
-    (["a", "-p", "many"], "-p many: accepted are"), (["a", "b", "-p", "1"], "usage"),
-    (["a", "-m", "disk:ext4"], "usage"), (["a", "-x"], "usage")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "usage: inode_stress DIR"),
+        (["a", "-t", "0"], "-t 0: accepted are 1 to"),
+        (["a", "-p", "many"], "-p many: accepted are"),
+        (["a", "b", "-p", "1"], "usage"),
+        (["a", "-m", "disk:ext4"], "usage"),
+        (["a", "-x"], "usage"),
+    ],
+)
 def test_bad_arguments(words, said):
-    done = subprocess.run([initramfs.tools() / "inode_stress", *words], text=True,
-                          capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [initramfs.tools() / "inode_stress", *words],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 2
     assert said in done.stderr
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("append, seconds", [("", 300), (TWO_BUCKETS, 120)],
-                         ids=["default", "two-buckets"])
+@pytest.mark.parametrize(
+    "append, seconds", [("", 300), (TWO_BUCKETS, 120)], ids=["default", "two-buckets"]
+)
 def test_lockdep_and_kasan_find_nothing(append, seconds):
-    kernel = build.build("debug", (*build.GUEST, build.CONFIGS / "debug.config"),
-                         series.compose(), targets=("vmlinux",))
+    kernel = build.build(
+        "debug",
+        (*build.GUEST, build.CONFIGS / "debug.config"),
+        compose.compose(),
+        targets=("vmlinux",),
+    )
     result = stress(kernel, seconds, parallel=True, append=append, timeout=seconds + 120)
     assert "KernelAddressSanitizer initialized" in result.console
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("append, seconds", [("", 300), (TWO_BUCKETS, 120)],
-                         ids=["default", "two-buckets"])
+@pytest.mark.parametrize(
+    "append, seconds", [("", 300), (TWO_BUCKETS, 120)], ids=["default", "two-buckets"]
+)
 def test_table_does_not_race(append, seconds):
-    kernel = build.build("kcsan", (*build.GUEST, build.CONFIGS / "kcsan.config"),
-                         series.compose(), targets=("vmlinux",))
-    result = stress(kernel, seconds, parallel=True, append=append,
-                    timeout=seconds + 120, complaints=True)
+    kernel = build.build(
+        "kcsan",
+        (*build.GUEST, build.CONFIGS / "kcsan.config"),
+        compose.compose(),
+        targets=("vmlinux",),
+    )
+    result = stress(
+        kernel, seconds, parallel=True, append=append, timeout=seconds + 120, complaints=True
+    )
     assert "kcsan: enabled" in result.console
     races = [line for line in result.complaints if "KCSAN:" in line]
     assert result.complaints == races

@@ -5,19 +5,25 @@ import re
 
 import pytest
 
-import guest
-import kunit
+from guest import kunit, vm
 
 # Cases that must have passed: a suite that lost its table shall not go green.
 LEAST = {
-    "boot_hash": {"": 100, "boot_hash_test_size/": 35,
-                  "boot_hash_test_limit/": 8, "boot_hash_test_number/": 40},
+    "boot_hash": {
+        "": 100,
+        "boot_hash_test_size/": 35,
+        "boot_hash_test_limit/": 8,
+        "boot_hash_test_number/": 40,
+    },
     "buffer_hash": {"": 7},
     "page_hash": {"": 13},
     "hash_histogram": {"": 10, "histogram_test_citi_1": 1},
-    "hash_spread": {"": 45, "spread_test_hash_32/": 15,
-                    "spread_test_hash_64/": 15,
-                    "spread_test_bad_function_fails/": 10},
+    "hash_spread": {
+        "": 45,
+        "spread_test_hash_32/": 15,
+        "spread_test_hash_64/": 15,
+        "spread_test_bad_function_fails/": 10,
+    },
     "mbcache": {"": 18},
     "wait_filter": {"": 18},
     "ext4_hash_test": {"": 21, "hash_test_vector/": 16},
@@ -29,8 +35,9 @@ LEAST = {
 
 @pytest.fixture(scope="module")
 def console(kernel):
-    return guest.run(kernel, "true", cpus=2, append="kunit.enable=1",
-                     timeout=60, complaints=True).console
+    return vm.run(
+        kernel, "true", cpus=2, append="kunit.enable=1", timeout=60, complaints=True
+    ).console
 
 
 @pytest.fixture(scope="module")
@@ -45,35 +52,40 @@ def test_suite(suites, name):
 
 def test_wait_filter_where_keys_share_queues(kernel):
     """Two queues for all bits and variables, and two for all folios."""
-    console = guest.run(
-        kernel, "true", cpus=2, timeout=60,
-        append="kunit.enable=1 kunit.filter_glob=wait_filter "
-               "hash_entries=bit_wait:2,folio_wait:2").console
-    assert kunit.problems(kunit.parse(kernel.src, console), "wait_filter",
-                          LEAST["wait_filter"]) == []
+    console = vm.run(
+        kernel,
+        "true",
+        cpus=2,
+        timeout=60,
+        append="kunit.enable=1 kunit.filter_glob=wait_filter hash_entries=bit_wait:2,folio_wait:2",
+    ).console
+    assert (
+        kunit.problems(kunit.parse(kernel.src, console), "wait_filter", LEAST["wait_filter"]) == []
+    )
 
 
 def test_kernel_does_not_complain(console):
-    assert guest.complaints(console) == []
+    assert vm.complaints(console) == []
 
 
 def test_is_off_by_default(kernel):
-    console = guest.run(kernel, "true").console
+    console = vm.run(kernel, "true").console
     assert "KTAP version" not in console
 
 
 # The verdict must be able to be bad: results with one change each.
 
+
 def changed(kernel, console, pattern, new, count=1):
     wrong, times = re.subn(pattern, new, console, count=count, flags=re.M)
     assert times
-    return kunit.problems(kunit.parse(kernel.src, wrong), "boot_hash",
-                          LEAST["boot_hash"])
+    return kunit.problems(kunit.parse(kernel.src, wrong), "boot_hash", LEAST["boot_hash"])
 
 
 def test_failed_case_is_seen(kernel, console):
-    found = changed(kernel, console, r" ok (\d+) boot_hash_test_fixed",
-                    r" not ok \1 boot_hash_test_fixed")
+    found = changed(
+        kernel, console, r" ok (\d+) boot_hash_test_fixed", r" not ok \1 boot_hash_test_fixed"
+    )
     assert "boot_hash_test_fixed: FAIL" in found
 
 
@@ -88,20 +100,20 @@ def test_missing_strings_are_seen(kernel, console):
     end = console.index("boot_hash_test_number: pass", start)
     lines = console[start:end].splitlines(keepends=True)
     cut = console[:start] + "".join(lines[:11]) + console[end:]
-    found = kunit.problems(kunit.parse(kernel.src, cut), "boot_hash",
-                           LEAST["boot_hash"])
-    assert any("boot_hash_test_number/* passed, at least 40" in line
-               for line in found)
+    found = kunit.problems(kunit.parse(kernel.src, cut), "boot_hash", LEAST["boot_hash"])
+    assert any("boot_hash_test_number/* passed, at least 40" in line for line in found)
 
 
 def test_end_in_the_middle_is_seen(kernel, console):
     found = kunit.problems(
-        kunit.parse(kernel.src,
-                    console[:console.index("Subtest: boot_hash_test_limit")]),
-        "boot_hash", LEAST["boot_hash"])
+        kunit.parse(kernel.src, console[: console.index("Subtest: boot_hash_test_limit")]),
+        "boot_hash",
+        LEAST["boot_hash"],
+    )
     assert found
 
 
 def test_missing_suite_is_seen(kernel, console):
-    assert kunit.problems(kunit.parse(kernel.src, console), "boot_hash_2",
-                          {}) == ["suite boot_hash_2 is missing"]
+    assert kunit.problems(kunit.parse(kernel.src, console), "boot_hash_2", {}) == [
+        "suite boot_hash_2 is missing"
+    ]

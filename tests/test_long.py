@@ -9,11 +9,10 @@ import re
 
 import pytest
 
-import build
-import guest
-import hashstats_file
 import marked
-import series
+from guest import hashstats_file, vm
+from kernel import build
+from series import compose
 
 pytestmark = pytest.mark.long
 
@@ -22,11 +21,18 @@ pytestmark = pytest.mark.long
 DEBUG = (*build.GUEST, build.CONFIGS / "debug.config")
 KCSAN = (*build.GUEST, build.CONFIGS / "kcsan.config")
 # Two nodes, each a package of two CPUs: a node within one would be warned of.
-NUMA = ("-smp", "4,sockets=2,cores=2,threads=1",
-        "-object", "memory-backend-ram,id=m0,size=1G",
-        "-object", "memory-backend-ram,id=m1,size=1G",
-        "-numa", "node,nodeid=0,cpus=0-1,memdev=m0",
-        "-numa", "node,nodeid=1,cpus=2-3,memdev=m1")
+NUMA = (
+    "-smp",
+    "4,sockets=2,cores=2,threads=1",
+    "-object",
+    "memory-backend-ram,id=m0,size=1G",
+    "-object",
+    "memory-backend-ram,id=m1,size=1G",
+    "-numa",
+    "node,nodeid=0,cpus=0-1,memdev=m0",
+    "-numa",
+    "node,nodeid=1,cpus=2-3,memdev=m1",
+)
 
 CHURN = """
 mkfs.ext4 -q /dev/vda
@@ -55,41 +61,55 @@ cat /proc/hashstats
 # Where all keys share two queues a wake-up passes many others.
 TWO_QUEUES = "hash_entries=folio_wait:2,bit_wait:2"
 # A race is ours when one of these takes part; the base has some of its own.
-OURS = re.compile(r"wake_matching|filtered|boot_hash|stress_|gate_|folio_wake_bit|"
-                  r"wake_page_function|wake_bit_function|var_wake_function")
+OURS = re.compile(
+    r"wake_matching|filtered|boot_hash|stress_|gate_|folio_wake_bit|"
+    r"wake_page_function|wake_bit_function|var_wake_function"
+)
 
 
 @pytest.fixture(scope="module")
 def kcsan():
-    return build.build("kcsan", KCSAN, series.compose(), targets=("vmlinux",))
+    return build.build("kcsan", KCSAN, compose.compose(), targets=("vmlinux",))
 
 
 @pytest.fixture(scope="module")
 def debug():
-    return build.build("debug", DEBUG, series.compose(), targets=("vmlinux",))
+    return build.build("debug", DEBUG, compose.compose(), targets=("vmlinux",))
 
 
 def test_lockdep_and_kasan_watch(debug):
-    result = guest.run(debug, "cat /proc/lockdep_stats", mem="2G", cpus=4, parallel=True)
+    result = vm.run(debug, "cat /proc/lockdep_stats", mem="2G", cpus=4, parallel=True)
     assert "KernelAddressSanitizer initialized" in result.console
     assert "debug_locks:                             1" in result.output
 
 
 def test_kunit(debug):
-    result = guest.run(debug, "true", mem="2G", cpus=4, parallel=True,
-                       append="kunit.enable=1")
+    result = vm.run(debug, "true", mem="2G", cpus=4, parallel=True, append="kunit.enable=1")
     assert "ok 1 boot_hash" in result.console
     assert "not ok" not in result.console
 
 
-@pytest.mark.parametrize("append", [
-    "", "hash_entries=dentry:2,inode:2,folio_wait:2,bit_wait:2,futex:2,"
+@pytest.mark.parametrize(
+    "append",
+    [
+        "",
+        "hash_entries=dentry:2,inode:2,folio_wait:2,bit_wait:2,futex:2,"
         "dentry_lookup:2,mount:2,mountpoint:2",
-    "hash_entries=bit_wait:1M,folio_wait:1M,dentry:1M"])
+        "hash_entries=bit_wait:1M,folio_wait:1M,dentry:1M",
+    ],
+)
 def test_churn(debug, append):
-    result = guest.run(debug, CHURN.format(seconds=60), mem="2G", cpus=4, parallel=True,
-                       append=append, disk="512M", timeout=120,
-                       programs=("mkfs.ext4",))
+    result = vm.run(
+        debug,
+        CHURN.format(seconds=60),
+        mem="2G",
+        cpus=4,
+        parallel=True,
+        append=append,
+        disk="512M",
+        timeout=120,
+        programs=("mkfs.ext4",),
+    )
     files = [text for name, text in marked.parts(result.output)]
     assert len(files) >= 3
     for text in files:
@@ -98,21 +118,36 @@ def test_churn(debug, append):
 
 def test_two_nodes(debug):
     """With hashdist the tables of the VFS come late and from vmalloc."""
-    result = guest.run(debug, "cat /proc/hashstats; ls -lR /proc/sys >/dev/null",
-                       mem="2G", cpus=4, parallel=True, qemu=NUMA)
+    result = vm.run(
+        debug,
+        "cat /proc/hashstats; ls -lR /proc/sys >/dev/null",
+        mem="2G",
+        cpus=4,
+        parallel=True,
+        qemu=NUMA,
+    )
     tables = hashstats_file.parse(result.output)
     assert tables["dentry"]["buckets"] == 1 << 18
-    assert "Dentry cache hash table entries: 262144 (order: 9, 2097152 bytes, " \
+    assert (
+        "Dentry cache hash table entries: 262144 (order: 9, 2097152 bytes, "
         "vmalloc" in result.console
+    )
     assert tables["dentry_lookup"]["objects"] == 0
 
 
 def stress(kernel, append, waits, **options):
     """Wake-ups while counted; a lost one makes the job fail."""
-    result = guest.run(kernel, STRESS.format(waits=waits), mem="2G", cpus=4,
-                       parallel=True, append=append, timeout=600, **options)
-    done = re.search(r"wait_filter_stress: (\d+) waits, (\d+) sleeps",
-                     result.console)
+    result = vm.run(
+        kernel,
+        STRESS.format(waits=waits),
+        mem="2G",
+        cpus=4,
+        parallel=True,
+        append=append,
+        timeout=600,
+        **options,
+    )
+    done = re.search(r"wait_filter_stress: (\d+) waits, (\d+) sleeps", result.console)
     assert int(done[1]) >= waits and int(done[2]) > waits // 10
     for name in ("folio_wait", "bit_wait"):
         table = hashstats_file.parse(result.output)[name]
@@ -121,14 +156,12 @@ def stress(kernel, append, waits, **options):
 
 
 # More than ten million waits in all.
-@pytest.mark.parametrize("append, waits", [("", 5_000_000),
-                                           (TWO_QUEUES, 1_000_000)])
+@pytest.mark.parametrize("append, waits", [("", 5_000_000), (TWO_QUEUES, 1_000_000)])
 def test_no_wakeup_is_lost(debug, append, waits):
     stress(debug, append, waits)
 
 
-@pytest.mark.parametrize("append, waits", [("", 4_000_000),
-                                           (TWO_QUEUES, 1_000_000)])
+@pytest.mark.parametrize("append, waits", [("", 4_000_000), (TWO_QUEUES, 1_000_000)])
 def test_wakeups_do_not_race(kcsan, append, waits):
     result = stress(kcsan, append, waits, complaints=True)
     assert "kcsan: enabled" in result.console

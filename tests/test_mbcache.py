@@ -5,16 +5,15 @@ import re
 
 import pytest
 
-import build
-import guest
-import hashstats_file
 import marked
-import series
+from guest import hashstats_file, vm
+from kernel import build
+from series import compose
 
 FOUR = "mbcache ext4 vda ea-block"
 INODES = "mbcache ext4 vda ea-inode"
 TWO = "mbcache ext2 ram0"
-BUCKETS = 1 << 13               # one for 64 KiB of 512 MiB
+BUCKETS = 1 << 13  # one for 64 KiB of 512 MiB
 
 MOUNTED = """
 mkfs.ext4 -q -O ea_inode /dev/vda
@@ -78,24 +77,23 @@ cat /tmp/files
 
 def run(kernel, script, **options):
     """The parts of what a guest with both file systems printed."""
-    machine = {"mem": "512M", "cpus": 2, "disk": "64M", "timeout": 120,
-               "programs": ["mkfs.ext4"]}
-    result = guest.run(kernel, script, **machine | options)
+    machine = {"mem": "512M", "cpus": 2, "disk": "64M", "timeout": 120, "programs": ["mkfs.ext4"]}
+    result = vm.run(kernel, script, **machine | options)
     return marked.parts(result.output), result
 
 
 def of_mbcache(text):
     tables = hashstats_file.parse(text)
-    return {name: table for name, table in tables.items()
-            if table["name"] == "mbcache"}
+    return {name: table for name, table in tables.items() if table["name"] == "mbcache"}
 
 
 def filled(kernel, append=""):
     parts, result = run(kernel, MOUNTED + FILL, append=append)
     parts = dict(parts)
-    wanted = {fs: int(re.search(r"^distinct: (\d+)$",
-                                parts[f"sets on {fs}"], re.M)[1])
-              for fs in ("four", "two")}
+    wanted = {
+        fs: int(re.search(r"^distinct: (\d+)$", parts[f"sets on {fs}"], re.M)[1])
+        for fs in ("four", "two")
+    }
     assert not of_mbcache(parts["unmounted"])
     assert list(of_mbcache(parts["one left"])) == [TWO]
     return of_mbcache(parts["mounted"]), wanted, result.console
@@ -121,7 +119,8 @@ def test_tables_of_mounted_file_systems(kernel):
 
 def test_size_on_the_command_line(kernel):
     tables, wanted, console = filled(
-        kernel, "hash_entries=mbcache:2,mbcache:4 mbcache.max_entries=lots")
+        kernel, "hash_entries=mbcache:2,mbcache:4 mbcache.max_entries=lots"
+    )
     for table in tables.values():
         assert table["buckets"] == 4
         assert table["sized-by"] == "command line"
@@ -138,8 +137,10 @@ def test_bad_size_is_named_once(kernel):
 
 def test_mounts_come_and_go_under_a_reader(kernel):
     parts, _ = run(kernel, LOOP, append="hash_entries=mbcache:64K")
-    before, after = (int(re.search(r"MemFree: *(\d+) kB", dict(parts)[name])[1])
-                     for name in ("free before", "free after"))
+    before, after = (
+        int(re.search(r"MemFree: *(\d+) kB", dict(parts)[name])[1])
+        for name in ("free before", "free after")
+    )
     files = [text for name, text in parts if name == "file"]
     seen = [len(of_mbcache(text)) for text in files]
     assert len(files) > 20
@@ -150,10 +151,13 @@ def test_mounts_come_and_go_under_a_reader(kernel):
 
 @pytest.mark.long
 def test_lockdep_and_kasan_find_nothing():
-    kernel = build.build("debug", (*build.GUEST, build.CONFIGS / "debug.config"),
-                         series.compose(), targets=("vmlinux",))
-    parts, result = run(kernel, LOOP, mem="2G", cpus=4, parallel=True,
-                        timeout=600)
+    kernel = build.build(
+        "debug",
+        (*build.GUEST, build.CONFIGS / "debug.config"),
+        compose.compose(),
+        targets=("vmlinux",),
+    )
+    parts, result = run(kernel, LOOP, mem="2G", cpus=4, parallel=True, timeout=600)
     files = [text for name, text in parts if name == "file"]
     assert 2 in [len(of_mbcache(text)) for text in files]
     assert "KernelAddressSanitizer initialized" in result.console

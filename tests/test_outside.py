@@ -14,9 +14,8 @@ import subprocess
 import pytest
 
 import common
-import guest
-import hashstats_file
 import marked
+from guest import hashstats_file, vm
 
 TABLES = ("dentry", "inode")
 GDB_SECONDS = 300
@@ -47,7 +46,7 @@ turn() {{
 }}
 counts warm
 wait-for-host
-for round in {' '.join(map(str, range(ROUNDS)))}; do
+for round in {" ".join(map(str, range(ROUNDS)))}; do
     counts before
     turn
     counts after
@@ -58,41 +57,64 @@ done
 def walk_from_outside(machine, kernel):
     """{table: {length: buckets}}, by gdb in the folder of the guest."""
     # A socket's path must be short, so gdb is started beside it.
-    env = os.environ | {"HASHSTATS_MAP": str(kernel.obj / "System.map"),
-                        "HASHSTATS_LENGTHS": "lengths.json"}
+    env = os.environ | {
+        "HASHSTATS_MAP": str(kernel.obj / "System.map"),
+        "HASHSTATS_LENGTHS": "lengths.json",
+    }
     done = subprocess.run(
-        ["gdb", "-nx", "-batch", "-ex", "set tcp connect-timeout 60",
-         "-ex", "target remote gdb.sock",
-         "-x", str(common.ROOT / "scripts/gdb_tables.py"), "-ex", "detach"],
-        cwd=machine.folder, env=env, stdin=subprocess.DEVNULL, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=GDB_SECONDS)
+        [
+            "gdb",
+            "-nx",
+            "-batch",
+            "-ex",
+            "set tcp connect-timeout 60",
+            "-ex",
+            "target remote gdb.sock",
+            "-x",
+            str(common.ROOT / "scripts/guest/gdb_tables.py"),
+            "-ex",
+            "detach",
+        ],
+        cwd=machine.folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=GDB_SECONDS,
+    )
     result = machine.folder / "lengths.json"
     assert result.is_file(), done.stdout
     lengths = json.loads(result.read_text())
     result.unlink()
-    return {table: {int(length): buckets for length, buckets in of.items()}
-            for table, of in lengths.items()}
+    return {
+        table: {int(length): buckets for length, buckets in of.items()}
+        for table, of in lengths.items()
+    }
 
 
 def summary(lengths):
     """The histogram of chain lengths as the file would have it."""
-    rows = [[size, lengths.get(int(size), 0),
-             int(size) * lengths.get(int(size), 0)] for size in map(str, range(16))]
+    rows = [
+        [size, lengths.get(int(size), 0), int(size) * lengths.get(int(size), 0)]
+        for size in map(str, range(16))
+    ]
     long = {length: n for length, n in lengths.items() if length > 15}
-    rows.append([">15", sum(long.values()),
-                 sum(length * n for length, n in long.items())])
-    return {"buckets": sum(lengths.values()),
-            "objects": sum(length * n for length, n in lengths.items()),
-            "used": sum(n for length, n in lengths.items() if length),
-            "longest": max(length for length, n in lengths.items() if n),
-            "rows": rows}
+    rows.append([">15", sum(long.values()), sum(length * n for length, n in long.items())])
+    return {
+        "buckets": sum(lengths.values()),
+        "objects": sum(length * n for length, n in lengths.items()),
+        "used": sum(n for length, n in lengths.items() if length),
+        "longest": max(length for length, n in lengths.items() if n),
+        "rows": rows,
+    }
 
 
 def printed(table):
     """The same of a table of the file."""
-    return {name: table[name] for name in
-            ("buckets", "objects", "used", "longest")} | {
-            "rows": [list(row[:3]) for row in table.rows]}
+    return {name: table[name] for name in ("buckets", "objects", "used", "longest")} | {
+        "rows": [list(row[:3]) for row in table.rows]
+    }
 
 
 def spread(text):
@@ -108,15 +130,16 @@ class Observation:
         self.still = self.inside == spread(after["after"])
         self.lengths = lengths
         self.outside = {name: summary(lengths[name]) for name in TABLES}
-        self.state = {name: [int(word) for word in
-                             before[f"{name}-state"].split()]
-                      for name in TABLES}
+        self.state = {
+            name: [int(word) for word in before[f"{name}-state"].split()] for name in TABLES
+        }
 
 
 def observe(kernel):
     lengths = []
-    with guest.Guest(kernel, SCRIPT, mem="512M", cpus=2, gdb=True, disk="64M",
-                     timeout=60, programs=["mkfs.ext4"]) as machine:
+    with vm.Guest(
+        kernel, SCRIPT, mem="512M", cpus=2, gdb=True, disk="64M", timeout=60, programs=["mkfs.ext4"]
+    ) as machine:
         machine.ready()
         machine.go()
         for _ in range(ROUNDS):
@@ -125,9 +148,11 @@ def observe(kernel):
             machine.go()
         parts = marked.parts(machine.finish().output.replace("READY\n", ""))
     # Three parts a count: warm, then before and after of each round.
-    counts = [dict(parts[i:i + 3]) for i in range(3, len(parts), 3)]
-    return [Observation(before, after, walked) for before, after, walked in
-            zip(counts[::2], counts[1::2], lengths)]
+    counts = [dict(parts[i : i + 3]) for i in range(3, len(parts), 3)]
+    return [
+        Observation(before, after, walked)
+        for before, after, walked in zip(counts[::2], counts[1::2], lengths)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +182,7 @@ def test_objects_against_the_state_files(idle, name):
 # The comparison above must be able to fail: lengths that are wrong by one node
 # or one bucket, as a walk that loses, repeats or miscounts would give them.
 
+
 def moved(lengths, old, new):
     changed = collections.Counter(lengths)
     changed[old] -= 1
@@ -169,8 +195,7 @@ def moved(lengths, old, new):
 def test_one_wrong_chain_is_seen(idle, name, old, new):
     lengths = idle.lengths[name]
     assert summary(moved(lengths, old, new)) != idle.inside[name]
-    assert summary(moved(moved(lengths, old, new), new, old)) == \
-        idle.inside[name]
+    assert summary(moved(moved(lengths, old, new), new, old)) == idle.inside[name]
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -12,12 +12,10 @@ import subprocess
 import pytest
 
 import brokenprogram
-import build
-import guest
-import hashstats_file
-import initramfs
 import marked
-import series
+from guest import hashstats_file, initramfs, vm
+from kernel import build
+from series import compose
 
 # Two mounted ext4, one to mount now and then, and swap, in MiB.
 DISKS = {"vda": 96, "vdb": 96, "vdc": 64, "vdd": 256}
@@ -74,27 +72,62 @@ PAGE_HASH = "hash_entries=page:auto"
 TINY = "hash_entries=page:2,buffer:2"
 TABLES = {"": ["buffer"], PAGE_HASH: ["buffer", "page"], TINY: ["buffer", "page"]}
 IDS = {"": "default", PAGE_HASH: "page-hash", TINY: "tiny"}
-KINDS = ("reads", "mapped reads", "writes", "mapped writes", "punches", "zeroings",
-         "truncations", "unlinks", "replacements", "syncs", "advices", "collapses",
-         "bus errors", "raced blocks", "drops", "compactions", "namings", "refills",
-         "device reads", "block sizes", "mounts")
-LINE = re.compile("^page_stress: " + ", ".join(rf"(\d+) {kind}" for kind in KINDS)
-                  + ": passed$", re.MULTILINE)
+KINDS = (
+    "reads",
+    "mapped reads",
+    "writes",
+    "mapped writes",
+    "punches",
+    "zeroings",
+    "truncations",
+    "unlinks",
+    "replacements",
+    "syncs",
+    "advices",
+    "collapses",
+    "bus errors",
+    "raced blocks",
+    "drops",
+    "compactions",
+    "namings",
+    "refills",
+    "device reads",
+    "block sizes",
+    "mounts",
+)
+LINE = re.compile(
+    "^page_stress: " + ", ".join(rf"(\d+) {kind}" for kind in KINDS) + ": passed$", re.MULTILINE
+)
 # Two processors must be at one place for the one, free huge pages for the other,
 # and slow kernels fill memory once at most.
 RARE = ("raced blocks", "collapses", "refills")
 # Who takes part in a look-up, or changes what it finds.
-OURS = re.compile(r"boot_hash|page_hash|buffer_hash|find_get_block|xas_load|xas_descend|"
-                  r"filemap_get_(entry|read_batch)")
+OURS = re.compile(
+    r"boot_hash|page_hash|buffer_hash|find_get_block|xas_load|xas_descend|"
+    r"filemap_get_(entry|read_batch)"
+)
 
 
-def run_stress(kernel, seconds, append="", mem="160M", processes=8, anonymous=72,
-               timeout=120, **options):
-    qemu = [word for disk in DISKS for word in (
-        "-drive", f"file={disk},format=raw,if=virtio,cache=unsafe")]
+def run_stress(
+    kernel, seconds, append="", mem="160M", processes=8, anonymous=72, timeout=120, **options
+):
+    qemu = [
+        word
+        for disk in DISKS
+        for word in ("-drive", f"file={disk},format=raw,if=virtio,cache=unsafe")
+    ]
     script = SCRIPT.format(seconds=seconds, processes=processes, anonymous=anonymous)
-    machine = guest.Guest(kernel, script, mem=mem, cpus=4, append=append, qemu=qemu,
-                          programs=PROGRAMS, timeout=timeout, **options)
+    machine = vm.Guest(
+        kernel,
+        script,
+        mem=mem,
+        cpus=4,
+        append=append,
+        qemu=qemu,
+        programs=PROGRAMS,
+        timeout=timeout,
+        **options,
+    )
     for disk, size in DISKS.items():
         with open(machine.folder / disk, "wb") as image:
             image.truncate(size << 20)
@@ -109,8 +142,7 @@ def stress(kernel, seconds, append="", **options):
     counts = dict(zip(KINDS, map(int, line.groups())))
     assert all(counts[kind] for kind in KINDS if kind not in RARE), counts
     parts = marked.named(result.output)
-    refaults = dict(re.findall(r"^workingset_refault_(\w+) (\d+)$", parts["reclaim"],
-                               re.M))
+    refaults = dict(re.findall(r"^workingset_refault_(\w+) (\d+)$", parts["reclaim"], re.M))
     print("pages that were reclaimed and read again:", refaults)
     assert sum(map(int, refaults.values())) > 0
     check_tables(parts, append)
@@ -118,8 +150,7 @@ def stress(kernel, seconds, append="", **options):
 
 
 def check_tables(parts, append):
-    under_load, after = (hashstats_file.parse(parts[name])
-                         for name in ("stats", "after"))
+    under_load, after = (hashstats_file.parse(parts[name]) for name in ("stats", "after"))
     for name in TABLES[append]:
         assert under_load[name]["lookups"] > under_load[name]["hits"] > 0, name
     assert int(under_load["buffer"]["cache-hits"]) > 0
@@ -151,23 +182,38 @@ def on_tmpfs(damage):
         """
 
 
-@pytest.mark.parametrize("damage, said", [
-    ("dd if=/dev/zero of=/tmp/page-stress-0 bs=1k count=64 conv=notrunc",
-     r"(direct read|read|mapping) of .*-0: block \d+ has a wrong byte .*: it is zero"),
-    ("printf a | dd of=/tmp/page-stress-0 bs=1 seek=9000 conv=notrunc",
-     "(direct read|read|mapping) of .*-0: block 8 has a wrong byte 808, must be "),
-    ("cp /tmp/page-stress-1 /tmp/page-stress-0",
-     r"(.* of .*-0: block \d+ has a wrong byte .*: it is (zero|block \d+ of file 1)|"
-     # Whose mapping ends before its end, as the locks forbid.
-     "a process ended by signal 7)"),
-    (": > /tmp/page-stress-0",
-     r"(.* of .*-0: block \d+ has a wrong byte|a process ended by signal 7)"),
-    ("rm /tmp/page-stress-0", "(open|truncate|unlink) /tmp/page-stress-0: No such"),
-    ("[ -e /tmp/killed ] || kill -KILL $(pidof page_stress | cut -d ' ' -f 1); "
-     "touch /tmp/killed", "a process ended by signal 9")],
-    ids=["zeros", "byte", "other", "truncate", "remove", "kill"])
+@pytest.mark.parametrize(
+    "damage, said",
+    [
+        (
+            "dd if=/dev/zero of=/tmp/page-stress-0 bs=1k count=64 conv=notrunc",
+            r"(direct read|read|mapping) of .*-0: block \d+ has a wrong byte .*: it is zero",
+        ),
+        (
+            "printf a | dd of=/tmp/page-stress-0 bs=1 seek=9000 conv=notrunc",
+            "(direct read|read|mapping) of .*-0: block 8 has a wrong byte 808, must be ",
+        ),
+        (
+            "cp /tmp/page-stress-1 /tmp/page-stress-0",
+            r"(.* of .*-0: block \d+ has a wrong byte .*: it is (zero|block \d+ of file 1)|"
+            # Whose mapping ends before its end, as the locks forbid.
+            "a process ended by signal 7)",
+        ),
+        (
+            ": > /tmp/page-stress-0",
+            r"(.* of .*-0: block \d+ has a wrong byte|a process ended by signal 7)",
+        ),
+        ("rm /tmp/page-stress-0", "(open|truncate|unlink) /tmp/page-stress-0: No such"),
+        (
+            "[ -e /tmp/killed ] || kill -KILL $(pidof page_stress | cut -d ' ' -f 1); "
+            "touch /tmp/killed",
+            "a process ended by signal 9",
+        ),
+    ],
+    ids=["zeros", "byte", "other", "truncate", "remove", "kill"],
+)
 def test_damage_is_seen(kernel, damage, said):
-    result = guest.run(kernel, on_tmpfs(damage), cpus=2, check=False, timeout=90)
+    result = vm.run(kernel, on_tmpfs(damage), cpus=2, check=False, timeout=90)
     assert result.status == 1
     assert re.search(rf"^page_stress: (process \d+: )?{said}", result.output, re.M)
     assert re.search("^page_stress: .*: failed$", result.output, re.M)
@@ -175,7 +221,9 @@ def test_damage_is_seen(kernel, damage, said):
 
 def test_damage_of_a_device_is_seen(kernel):
     """Beside it the same device is mounted, unmounted, and its blocks change."""
-    result = guest.run(kernel, """
+    result = vm.run(
+        kernel,
+        """
         mkdir /mount
         mkfs.ext4 -q -b 1024 /dev/ram0 16M
         page_stress /tmp -t 60 -p 4 -b /dev/ram0 -d /dev/ram0:/mount &
@@ -186,87 +234,153 @@ def test_damage_of_a_device_is_seen(kernel):
             sleep 0.05
         done
         wait $load
-        """, cpus=2, check=False, programs=("mkfs.ext4",), timeout=90)
+        """,
+        cpus=2,
+        check=False,
+        programs=("mkfs.ext4",),
+        timeout=90,
+    )
     assert result.status == 1
-    assert re.search(r"^page_stress: process \d: .* of /dev/ram0: block \d+ has a wrong "
-                     "byte .*: it is zero", result.output, re.M)
+    assert re.search(
+        r"^page_stress: process \d: .* of /dev/ram0: block \d+ has a wrong "
+        "byte .*: it is zero",
+        result.output,
+        re.M,
+    )
     counts = re.search(r"(\d+) block sizes, (\d+) mounts: failed$", result.output, re.M)
     assert min(map(int, counts.groups())) > 0
 
 
 # A kernel that does not do what it says: (what, by what, what is said then).
 BROKEN = {
-    "write": (("\twrite_all(fd, words, (size_t)run->blocks * BLOCK,\n",
-               "\twrite_all(fd, words, (size_t)(run->blocks - 1) * BLOCK,\n"),
-              r"\S.* of .* has a wrong byte"),
-    "mapping": (("\t\tmemcpy(map.data, words, (size_t)run.blocks * BLOCK);\n",
-                 "\t\tmemcpy(map.start, words, (size_t)run.blocks * BLOCK);\n"),
-                r"\S.* of .* has a wrong byte .*: it is (zero|block)"),
-    "punch": (("\tbusy = fallocate(fd, mode | FALLOC_FL_KEEP_SIZE,",
-               "\tbusy = 0 && fallocate(fd, mode | FALLOC_FL_KEEP_SIZE,"),
-              r"\S.* of .* has a wrong byte .*: it is block"),
-    "truncate": (("\tif (truncate(file->path, (off_t)blocks * BLOCK))",
-                  "\tif (0)"), r"\S.* of .* has a wrong byte .*: it is block"),
-    "bus": (("\t\tmemcpy(words, from, BLOCK);\n",
-             "\t\tmemcpy(words, from, BLOCK);\n\t\tif (!random_below(1000))\n"
-             "\t\t\traise(SIGBUS);\n"),
-            r"mapping of .* has a wrong byte .*: it is zero"),
-    "memory": (("(unsigned long long)i << 32 | (turn + 1);",
-                "i == 512 ? 0 : (unsigned long long)i << 32 | (turn + 1);"),
-               "memory: word 512 is 0000000000000000, must be"),
+    "write": (
+        (
+            "\twrite_all(fd, words, (size_t)run->blocks * BLOCK,\n",
+            "\twrite_all(fd, words, (size_t)(run->blocks - 1) * BLOCK,\n",
+        ),
+        r"\S.* of .* has a wrong byte",
+    ),
+    "mapping": (
+        (
+            "\t\tmemcpy(map.data, words, (size_t)run.blocks * BLOCK);\n",
+            "\t\tmemcpy(map.start, words, (size_t)run.blocks * BLOCK);\n",
+        ),
+        r"\S.* of .* has a wrong byte .*: it is (zero|block)",
+    ),
+    "punch": (
+        (
+            "\tbusy = fallocate(fd, mode | FALLOC_FL_KEEP_SIZE,",
+            "\tbusy = 0 && fallocate(fd, mode | FALLOC_FL_KEEP_SIZE,",
+        ),
+        r"\S.* of .* has a wrong byte .*: it is block",
+    ),
+    "truncate": (
+        ("\tif (truncate(file->path, (off_t)blocks * BLOCK))", "\tif (0)"),
+        r"\S.* of .* has a wrong byte .*: it is block",
+    ),
+    "bus": (
+        (
+            "\t\tmemcpy(words, from, BLOCK);\n",
+            "\t\tmemcpy(words, from, BLOCK);\n\t\tif (!random_below(1000))\n\t\t\traise(SIGBUS);\n",
+        ),
+        r"mapping of .* has a wrong byte .*: it is zero",
+    ),
+    "memory": (
+        (
+            "(unsigned long long)i << 32 | (turn + 1);",
+            "i == 512 ? 0 : (unsigned long long)i << 32 | (turn + 1);",
+        ),
+        "memory: word 512 is 0000000000000000, must be",
+    ),
 }
 
 
 def test_broken_calls_are_seen(kernel, tmp_path):
-    brokenprogram.check_seen(kernel, tmp_path, "page_stress", BROKEN, """
+    brokenprogram.check_seen(
+        kernel,
+        tmp_path,
+        "page_stress",
+        BROKEN,
+        """
         ! broken-{name} /tmp -t 30 -p 4 -a 4
         rm -r /tmp/page-stress*
-        """, timeout=120)
+        """,
+        timeout=120,
+    )
 
 
 def test_stuck_process_is_named(kernel):
-    result = guest.run(kernel, """
+    result = vm.run(
+        kernel,
+        """
         page_stress /tmp -t 2 -p 2 -w 1 &
         sleep 1
         for process in $(pidof page_stress); do
             [ $process = $! ] || kill -STOP $process 2> /dev/null || true
         done
         wait $!
-        """, cpus=2, check=False, timeout=60)
+        """,
+        cpus=2,
+        check=False,
+        timeout=60,
+    )
     assert result.status == 3
     assert re.search(r"^page_stress: process \d is stuck in: \S", result.output, re.M)
 
 
-@pytest.mark.parametrize("words, said", [
-    ([], "usage: page_stress DIR"), (["a", "-t", "0"], "-t 0: accepted are 1 to"),
-    (["a", "-p", "many"], "-p many: accepted are"), (["a", "-d", "disk"], "usage"),
-    (9 * ["a"], "usage"), (["a", *(5 * ["-b", "disk"])], "usage"), (["a", "-x"], "usage")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "usage: page_stress DIR"),
+        (["a", "-t", "0"], "-t 0: accepted are 1 to"),
+        (["a", "-p", "many"], "-p many: accepted are"),
+        (["a", "-d", "disk"], "usage"),
+        (9 * ["a"], "usage"),
+        (["a", *(5 * ["-b", "disk"])], "usage"),
+        (["a", "-x"], "usage"),
+    ],
+)
 def test_bad_arguments(words, said):
-    done = subprocess.run([initramfs.tools() / "page_stress", *words], text=True,
-                          capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [initramfs.tools() / "page_stress", *words],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 2
     assert said in done.stderr
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("append, seconds", [("", 600), (PAGE_HASH, 600), (TINY, 300)],
-                         ids=IDS.values())
+@pytest.mark.parametrize(
+    "append, seconds", [("", 600), (PAGE_HASH, 600), (TINY, 300)], ids=IDS.values()
+)
 def test_lockdep_and_kasan_find_nothing(append, seconds):
-    kernel = build.build("debug", (*build.GUEST, build.CONFIGS / "debug.config"),
-                         series.compose(), targets=("vmlinux",))
-    result = stress(kernel, seconds, append, parallel=True, timeout=seconds + 300,
-                    **KASAN)
+    kernel = build.build(
+        "debug",
+        (*build.GUEST, build.CONFIGS / "debug.config"),
+        compose.compose(),
+        targets=("vmlinux",),
+    )
+    result = stress(kernel, seconds, append, parallel=True, timeout=seconds + 300, **KASAN)
     assert "KernelAddressSanitizer initialized" in result.console
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("append, seconds", [("", 600), (PAGE_HASH, 600), (TINY, 300)],
-                         ids=IDS.values())
+@pytest.mark.parametrize(
+    "append, seconds", [("", 600), (PAGE_HASH, 600), (TINY, 300)], ids=IDS.values()
+)
 def test_look_ups_do_not_race(append, seconds):
-    kernel = build.build("kcsan", (*build.GUEST, build.CONFIGS / "kcsan.config"),
-                         series.compose(), targets=("vmlinux",))
-    result = stress(kernel, seconds, append, parallel=True, timeout=seconds + 300,
-                    complaints=True, **KCSAN)
+    kernel = build.build(
+        "kcsan",
+        (*build.GUEST, build.CONFIGS / "kcsan.config"),
+        compose.compose(),
+        targets=("vmlinux",),
+    )
+    result = stress(
+        kernel, seconds, append, parallel=True, timeout=seconds + 300, complaints=True, **KCSAN
+    )
     assert "kcsan: enabled" in result.console
     races = [line for line in result.complaints if "KCSAN:" in line]
     assert result.complaints == races

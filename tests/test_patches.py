@@ -10,58 +10,85 @@ import shutil
 
 import pytest
 
-import build
-import guest
-import kunit
-import objcode
-import series
-import source
 from common import run
+from guest import kunit, vm
+from kernel import build, machine_code
+from series import compose, gitcmd, source
 
 GUEST, OURS = build.GUEST
 WALK = (GUEST, build.CONFIGS / "walk.config")
 # Where the patches touch what runs after boot.
-HOT = ("fs/buffer.o", "fs/dcache.o", "fs/inode.o", "fs/locks.o", "fs/mbcache.o",
-       "fs/namei.o", "fs/namespace.o", "fs/quota/dquot.o",
-       "kernel/cgroup/cgroup.o", "kernel/fork.o", "kernel/futex/core.o",
-       "kernel/sched/build_utility.o", "kernel/time/posix-timers.o",
-       "kernel/ucount.o", "kernel/user.o", "mm/filemap.o", "mm/khugepaged.o",
-       "mm/ksm.o", "mm/migrate.o")
+HOT = (
+    "fs/buffer.o",
+    "fs/dcache.o",
+    "fs/inode.o",
+    "fs/locks.o",
+    "fs/mbcache.o",
+    "fs/namei.o",
+    "fs/namespace.o",
+    "fs/quota/dquot.o",
+    "kernel/cgroup/cgroup.o",
+    "kernel/fork.o",
+    "kernel/futex/core.o",
+    "kernel/sched/build_utility.o",
+    "kernel/time/posix-timers.o",
+    "kernel/ucount.o",
+    "kernel/user.o",
+    "mm/filemap.o",
+    "mm/khugepaged.o",
+    "mm/ksm.o",
+    "mm/migrate.o",
+)
 # A member of struct wait_bit_key has another offset: as many instructions.
-MOVED = {"__wake_up_bit", "init_wait_var_entry", "var_wake_function",
-         "wake_bit_function", "wake_up_bit", "wake_up_var"}
+MOVED = {
+    "__wake_up_bit",
+    "init_wait_var_entry",
+    "var_wake_function",
+    "wake_bit_function",
+    "wake_up_bit",
+    "wake_up_var",
+}
 # One lock is released before the next is taken, the function is there once
 # more for counting, or a part of it is a function of its own: the same calls in
 # another order, and so many instructions more or less.
-REORDERED = {"iget_locked": 0, "inode_insert5": 2,
-             "drop_buffers.constprop.0": 1, "find_get_block_common": 0,
-             "__entry_find": -6, "mb_cache_entry_get": 0}
+REORDERED = {
+    "iget_locked": 0,
+    "inode_insert5": 2,
+    "drop_buffers.constprop.0": 1,
+    "find_get_block_common": 0,
+    "__entry_find": -6,
+    "mb_cache_entry_get": 0,
+}
 # What has no option: a buffer is made before it is looked for again.
 ALWAYS = {"__getblk_slow": 9}
 # A chain is a pointer where it was a number: other registers.
-POINTED = {"do_timer_create": 0, "find_css_set": 3,
-           "__locks_insert_block": -1, "posix_lock_inode": 0,
-           "__ksm_exit": 0, "__khugepaged_exit": 0}
+POINTED = {
+    "do_timer_create": 0,
+    "find_css_set": 3,
+    "__locks_insert_block": -1,
+    "posix_lock_inode": 0,
+    "__ksm_exit": 0,
+    "__khugepaged_exit": 0,
+}
 # What runs at mount, at unmount, and when a cache gives entries back.
 SELDOM = {"mb_cache_create", "mb_cache_destroy", "mb_cache_shrink"}
 # Without ACPI only the first core of a socket is found.
 SOCKETS = ("-smp", "sockets=4")
 # Tests of rules that hold without our options too.
 RULES = "CONFIG_WAIT_FILTER_KUNIT_TEST=y\nCONFIG_WAIT_FILTER_STRESS=y\n"
-PATCHES = series.patches()
+PATCHES = compose.patches()
 
 
 def walk(commit, optional=(OURS,)):
     """The kernel at a commit; options that it does not have yet are left."""
-    return build.build("walk", WALK, commit, optional=optional,
-                       targets=("vmlinux",))
+    return build.build("walk", WALK, commit, optional=optional, targets=("vmlinux",))
 
 
 @pytest.fixture(scope="module")
 def base_objects():
     """Objects of the base, kept apart: the tree goes on."""
     folder = source.version_dir() / "walk" / "base"
-    base = series.gitcmd.ref("base", source.base_repo())
+    base = gitcmd.ref("base", source.base_repo())
     key = build.build_key(WALK, (OURS,), base, [], [])
     mark = folder / f"{base}-{key[0]}"
     if not mark.exists():
@@ -74,16 +101,15 @@ def base_objects():
     return folder
 
 
-@pytest.mark.parametrize("number", range(len(PATCHES)),
-                         ids=[patch.name[:-6] for patch in PATCHES])
+@pytest.mark.parametrize("number", range(len(PATCHES)), ids=[patch.name[:-6] for patch in PATCHES])
 def test_patch_builds_without_a_warning(number, base_objects):
-    commit = series.commits(series.compose())[number]
+    commit = compose.commits(compose.compose())[number]
     assert not walk(commit).warnings
 
 
 @pytest.fixture(scope="module")
 def off(base_objects):
-    return walk(series.compose(), optional=(RULES,))
+    return walk(compose.compose(), optional=(RULES,))
 
 
 def test_options_are_off(off):
@@ -96,35 +122,40 @@ def test_options_are_off(off):
 
 @pytest.mark.parametrize("name", HOT)
 def test_code_is_that_of_the_base_when_off(name, off, base_objects):
-    differ = set(objcode.differences(off.obj / name, base_objects / name))
+    differ = set(machine_code.differences(off.obj / name, base_objects / name))
     differ -= SELDOM
     other = REORDERED | POINTED | ALWAYS
     assert differ <= MOVED | other.keys()
-    ours = objcode.functions(off.obj / name)
-    theirs = objcode.functions(base_objects / name)
-    assert {one: len(ours[one]) for one in differ} == \
-        {one: len(theirs[one]) + other.get(one, 0) for one in differ}
+    ours = machine_code.functions(off.obj / name)
+    theirs = machine_code.functions(base_objects / name)
+    assert {one: len(ours[one]) for one in differ} == {
+        one: len(theirs[one]) + other.get(one, 0) for one in differ
+    }
 
 
 def test_code_differs_when_on(kernel, base_objects):
     """The comparison sees a difference where there is one."""
-    differ = objcode.differences(kernel.obj / "fs/dcache.o",
-                                 base_objects / "fs/dcache.o")
+    differ = machine_code.differences(kernel.obj / "fs/dcache.o", base_objects / "fs/dcache.o")
     assert "d_alloc_parallel" in differ
 
 
 def test_off_boots_without_the_file(off):
-    result = guest.run(off, "ls /proc; cat /proc/cmdline",
-                       append="hash_entries=dentry:4K dhash_entries=8192")
+    result = vm.run(
+        off, "ls /proc; cat /proc/cmdline", append="hash_entries=dentry:4K dhash_entries=8192"
+    )
     assert "hashstats" not in result.output.split()
     assert "Dentry cache hash table entries: 8192 " in result.console
 
 
 def test_rules_of_wakeups_hold_when_off(off):
-    result = guest.run(
-        off, "nproc; echo 50000 > /sys/kernel/debug/wait_filter_stress", cpus=4,
+    result = vm.run(
+        off,
+        "nproc; echo 50000 > /sys/kernel/debug/wait_filter_stress",
+        cpus=4,
         qemu=SOCKETS,
-        append="kunit.enable=1 kunit.filter_glob=wait_filter", timeout=60)
+        append="kunit.enable=1 kunit.filter_glob=wait_filter",
+        timeout=60,
+    )
     suites = kunit.parse(off.src, result.console)
     assert kunit.problems(suites, "wait_filter", {"": 16}) == []
     assert result.output.split() == ["4"]
@@ -132,26 +163,32 @@ def test_rules_of_wakeups_hold_when_off(off):
 
 
 # A file that another one includes.
-PARTS = {"fs/mbcache_kunit.o": "fs/mbcache.o",
-         "fs/ext4/hash-test.o": "fs/ext4/hash.o"}
+PARTS = {"fs/mbcache_kunit.o": "fs/mbcache.o", "fs/ext4/hash-test.o": "fs/ext4/hash.o"}
 
 
 # Warnings of W=1 and sparse in the files that are ours.
 def test_our_files_pass_w1_and_sparse(kernel):
-    ours = sorted(name[:-2] + ".o" for patch in PATCHES
-                  for name in patch.brings
-                  if name.endswith(".c") and not name.startswith("tools/"))
+    ours = sorted(
+        name[:-2] + ".o"
+        for patch in PATCHES
+        for name in patch.brings
+        if name.endswith(".c") and not name.startswith("tools/")
+    )
     objects = [PARTS.get(name, name) for name in ours]
     assert objects
     for name in objects:
         (kernel.obj / name).unlink(missing_ok=True)
-    done = run(build.make_command(kernel.src, kernel.obj, "W=1", "C=2",
-                                  "CF=-D__CHECK_ENDIAN__", *objects),
-               env=build.environment(), log=kernel.obj.parent / "w1.log")
+    done = run(
+        build.make_command(kernel.src, kernel.obj, "W=1", "C=2", "CF=-D__CHECK_ENDIAN__", *objects),
+        env=build.environment(),
+        log=kernel.obj.parent / "w1.log",
+    )
     said = (kernel.obj.parent / "w1.log").read_text()
     assert all(f" {name}" in said for name in objects), done
-    lines = [line for line in said.splitlines()
-             if any(f"{name[:-2]}.c:" in line or f"/{name[:-2]}.c" in line
-                    for name in ours)
-             and ("warning" in line or "error" in line)]
+    lines = [
+        line
+        for line in said.splitlines()
+        if any(f"{name[:-2]}.c:" in line or f"/{name[:-2]}.c" in line for name in ours)
+        and ("warning" in line or "error" in line)
+    ]
     assert not lines

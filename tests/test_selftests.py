@@ -10,11 +10,9 @@ import subprocess
 
 import pytest
 
-import build
-import gitcmd
-import guest
 import marked
-import source
+from guest import vm
+from kernel import variants
 
 FOLDER = "tools/testing/selftests"
 # Each as its Makefile builds it, but static; ofdlocks compares the padding of
@@ -32,18 +30,26 @@ COUNT = {"posix_timers": 18, "test_core": 12, "test_kill": 3, "test_pids": 2}
 NEWER = "tests what 6.13 changed: signals of timers that are ignored or deleted"
 DOMAIN = "needs a controller that does not know threads, and the guests have none"
 FAILS = {
-    "posix_timers": {"check_sig_ign SIGEV_SIGNAL": NEWER, "check_rearm": NEWER,
-                     "check_delete": NEWER},
-    "test_core": {"test_cgcore_internal_process_constraint": DOMAIN,
-                  "test_cgcore_top_down_constraint_disable": DOMAIN},
+    "posix_timers": {
+        "check_sig_ign SIGEV_SIGNAL": NEWER,
+        "check_rearm": NEWER,
+        "check_delete": NEWER,
+    },
+    "test_core": {
+        "test_cgcore_internal_process_constraint": DOMAIN,
+        "test_cgcore_top_down_constraint_disable": DOMAIN,
+    },
 }
 SCRIPT = """
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 cd /tmp
-""" + "".join(f"""
+""" + "".join(
+    f"""
 echo "=== {name}"
 {name} || echo "status $?"
-""" for name in NAMES)
+"""
+    for name in NAMES
+)
 # Measure time of the processor by the clock on the wall, and say themselves
 # that others who run make them fail: so may the host's other processes.
 BUSY = re.compile(r"ITIMER_(VIRTUAL|PROF)|.*CPUTIME_ID$")
@@ -61,19 +67,40 @@ def compiled(kernel, folder):
         text = (tests / f"{path}.c").read_text()
         if name == "test_core":
             # It skips all for what two of its tests need.
-            text = text.replace('ksft_exit_skip("Failed to set memory',
-                                'ksft_print_msg("Failed to set memory')
+            text = text.replace(
+                'ksft_exit_skip("Failed to set memory', 'ksft_print_msg("Failed to set memory'
+            )
         # Where the original is, for its relative includes.
-        subprocess.run(["gcc", "-D_GNU_SOURCE=", "-static", "-pthread", "-Wall",
-                        f"-I{(tests / path).parent}", "-x", "c", "-", *flags,
-                        "-o", folder / name, "-lrt", "-lpthread", "-lm"],
-                       input=text, text=True, check=True, timeout=60, cwd=tests)
+        subprocess.run(
+            [
+                "gcc",
+                "-D_GNU_SOURCE=",
+                "-static",
+                "-pthread",
+                "-Wall",
+                f"-I{(tests / path).parent}",
+                "-x",
+                "c",
+                "-",
+                *flags,
+                "-o",
+                folder / name,
+                "-lrt",
+                "-lpthread",
+                "-lm",
+            ],
+            input=text,
+            text=True,
+            check=True,
+            timeout=60,
+            cwd=tests,
+        )
         result[f"/bin/{name}"] = folder / name
     return result
 
 
 def run(kernel, folder):
-    result = guest.run(kernel, SCRIPT, cpus=2, files=compiled(kernel, folder), timeout=60)
+    result = vm.run(kernel, SCRIPT, cpus=2, files=compiled(kernel, folder), timeout=60)
     return marked.named(result.output)
 
 
@@ -110,20 +137,22 @@ def test_locks_of_open_files(outputs):
 
 
 def test_failure_is_seen():
-    assert failed("TAP version 13\nok 1 one\nnot ok 2 the other\n# not ok 3 no\n"
-                  "Diff too high: 9..not ok 4 late\n") == {"the other", "late"}
+    assert failed(
+        "TAP version 13\nok 1 one\nnot ok 2 the other\n# not ok 3 no\n"
+        "Diff too high: 9..not ok 4 late\n"
+    ) == {"the other", "late"}
 
 
 def test_there_is_none_of_quotas(kernel):
-    calls = [path for path in (kernel.src / FOLDER).rglob("*.c")
-             if b"quotactl" in path.read_bytes()]
+    calls = [
+        path for path in (kernel.src / FOLDER).rglob("*.c") if b"quotactl" in path.read_bytes()
+    ]
     assert calls == []
 
 
 @pytest.mark.long
 def test_base_fails_in_the_same_way(tmp_path):
-    base = build.build("base", [build.CONFIGS / "guest.config"],
-                       gitcmd.ref("base", source.base_repo()))
+    base = variants.base()
     found = run(base, tmp_path)
     for name in COUNT:
         assert set(FAILS.get(name, ())) <= failed(found[name]), name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tree, refresh, series and check-series, on a toy kernel."""
+"""tree, export, mail and check-series, on a toy kernel."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import common
-import kconfig
+from kernel import kconfig
 from toykernel import KERNEL, Toy, write_files
 
 FIRST = "series/6.12/01-mm-add-the-first-file.patch"
@@ -27,6 +27,7 @@ def edit(path, old, new):
 
 # --- tree ------------------------------------------------------------------
 
+
 def test_tree_has_base_hunks_and_new_files(toy):
     toy.good("tree")
     assert "long line_40;" in (toy.src / "mm/filemap.c").read_text()
@@ -37,13 +38,15 @@ def test_tree_has_base_hunks_and_new_files(toy):
     assert (toy.src / "mm/link.c").is_symlink()
     assert toy.git("log", "--format=%s|%an") == (
         "mm: filemap: change two lines|A Developer\n"
-        "mm: add the first file|A Developer\nLinux 6.12.9|boothash")
+        "mm: add the first file|A Developer\nLinux 6.12.9|boothash"
+    )
 
 
 def test_tree_message_has_no_brings_line(toy):
     toy.good("tree")
     assert toy.git("log", "-1", "--format=%B", "HEAD~") == (
-        "mm: add the first file\n\nWhy it is here.")
+        "mm: add the first file\n\nWhy it is here."
+    )
 
 
 def test_maintainers_are_merged_in_order(toy):
@@ -73,8 +76,7 @@ def test_tree_touches_only_files_that_differ(toy):
 def test_tree_without_identity_uses_a_local_one(toy):
     (toy.home / ".gitconfig").unlink()
     toy.good("tree")
-    assert toy.git("log", "-1", "--format=%an <%ae>") \
-        == "boothash <boothash@localhost>"
+    assert toy.git("log", "-1", "--format=%an <%ae>") == "boothash <boothash@localhost>"
 
 
 def test_new_files_are_not_ignored(toy):
@@ -94,6 +96,7 @@ def test_interrupted_checkout_is_made_again(toy):
 
 # --- refusals of tree ------------------------------------------------------
 
+
 def test_tree_refuses_uncommitted_changes(toy):
     toy.good("tree")
     (toy.src / "mm/filemap.c").write_text("edited\n")
@@ -112,7 +115,7 @@ def test_tree_refuses_commits(toy):
     toy.commit("mm: work", mm__first_dot_c="work\n")
     line = toy.refused("tree")
     assert "commits that are not in the series" in line
-    assert "make refresh" in line
+    assert "make export" in line
 
 
 def test_tree_force_drops_and_says_what(toy):
@@ -149,13 +152,16 @@ def test_patch_for_a_missing_file_is_named(toy):
     assert "changes mm/gone.c, which is not in" in toy.refused("tree")
 
 
-@pytest.mark.parametrize("old,new,said", [
-    ("Subject: [PATCH] ", "Subject: ", "first line must be"),
-    ("Brings: mm/first.c", "Brings: mm/none.c", "there is no mm/none.c"),
-    ("Brings: mm/first.c", "Brings: mm/filemap.c", "belongs into a hunk"),
-    ("Brings: mm/first.c", "Brings: rust/first.c", "must be under one of"),
-    ("Why it is here.", "diff -u is a tool.", "cut the mail in two"),
-])
+@pytest.mark.parametrize(
+    "old,new,said",
+    [
+        ("Subject: [PATCH] ", "Subject: ", "first line must be"),
+        ("Brings: mm/first.c", "Brings: mm/none.c", "there is no mm/none.c"),
+        ("Brings: mm/first.c", "Brings: mm/filemap.c", "belongs into a hunk"),
+        ("Brings: mm/first.c", "Brings: rust/first.c", "must be under one of"),
+        ("Why it is here.", "diff -u is a tool.", "cut the mail in two"),
+    ],
+)
 def test_bad_patch_file(toy, old, new, said):
     edit(toy.repo / FIRST, old, new)
     (toy.repo / "mm/filemap.c").write_text("ours\n")
@@ -164,23 +170,25 @@ def test_bad_patch_file(toy, old, new, said):
 
 def test_file_brought_twice(toy):
     edit(toy.repo / SECOND, "---\n", "\nBrings: mm/first.c\n---\n")
-    assert "brought by 01-mm-add-the-first-file.patch and by " \
-        in toy.refused("tree")
+    assert "brought by 01-mm-add-the-first-file.patch and by " in toy.refused("tree")
 
 
 def test_missing_patch_is_named(toy):
     (toy.repo / SECOND).unlink()
-    assert "names 02-mm-filemap.patch, which is not there" \
-        in toy.refused("tree")
+    assert "names 02-mm-filemap.patch, which is not there" in toy.refused("tree")
 
 
 # --- the base kernel -------------------------------------------------------
 
-@pytest.mark.parametrize("version,found", [
-    ("VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 170\n", "Linux 6.1.170"),
-    ("VERSION = 6\nPATCHLEVEL = 13\nSUBLEVEL = 0\n", "Linux 6.13.0"),
-    ("all:\n\ttrue\n", "not a Linux source tree"),
-])
+
+@pytest.mark.parametrize(
+    "version,found",
+    [
+        ("VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 170\n", "Linux 6.1.170"),
+        ("VERSION = 6\nPATCHLEVEL = 13\nSUBLEVEL = 0\n", "Linux 6.13.0"),
+        ("all:\n\ttrue\n", "not a Linux source tree"),
+    ],
+)
 def test_wrong_kernel(toy, version, found):
     (toy.kernel / "Makefile").write_text(version)
     line = toy.refused("tree")
@@ -208,8 +216,7 @@ def test_tarball_gives_the_same_tree(toy, tmp_path, kind):
     toy.good("tree")
     tree = toy.git("rev-parse", "HEAD^{tree}")
     path = tmp_path / f"linux.{kind}"
-    subprocess.run(["tar", "-caf", path, "-C", toy.kernel.parent, "linux"],
-                   check=True)
+    subprocess.run(["tar", "-caf", path, "-C", toy.kernel.parent, "linux"], check=True)
     (tmp_path / "other").mkdir()
     other = Toy(tmp_path / "other")
     other.good("tree", KERNEL=str(path))
@@ -228,141 +235,144 @@ def test_kernel_that_changed_is_read_again(toy):
     assert (toy.src / "mm/added.c").is_file()
 
 
-# --- refresh ---------------------------------------------------------------
+# --- export ---------------------------------------------------------------
 
-def test_refresh_after_tree_changes_nothing(toy):
+
+def test_export_after_tree_changes_nothing(toy):
     before = toy.stored()
     toy.good("tree")
-    toy.good("refresh")
+    toy.good("export")
     assert toy.stored() == before
 
 
-def test_refresh_twice_after_edits_is_stable(toy):
+def test_export_twice_after_edits_is_stable(toy):
     toy.good("tree")
-    toy.commit("mm: add a second file\n\nReason.", mm__second_dot_c="int b;\n",
-               mm__Makefile=KERNEL["mm/Makefile"] + "obj-y += first.o second.o\n")
-    toy.good("refresh")
+    toy.commit(
+        "mm: add a second file\n\nReason.",
+        mm__second_dot_c="int b;\n",
+        mm__Makefile=KERNEL["mm/Makefile"] + "obj-y += first.o second.o\n",
+    )
+    toy.good("export")
     after = toy.stored()
     assert "int b;" in (toy.repo / "mm/second.c").read_text()
     third = (toy.repo / "series/6.12/03-mm-add-a-second-file.patch").read_text()
-    assert third.startswith("Subject: [PATCH] mm: add a second file\n\n"
-                            "Reason.\n\nBrings: mm/second.c\n---\n")
+    assert third.startswith(
+        "Subject: [PATCH] mm: add a second file\n\nReason.\n\nBrings: mm/second.c\n---\n"
+    )
     assert "Signed-off-by" not in third and "\nindex " not in third
     toy.good("tree")
-    toy.good("refresh")
+    toy.good("export")
     assert toy.stored() == after
 
 
-def test_refresh_folds_a_change_to_a_new_file(toy):
+def test_export_folds_a_change_to_a_new_file(toy):
     toy.good("tree")
     toy.commit("fixup", mm__first_dot_c="int first, folded;\n")
-    said = toy.good("refresh")
+    said = toy.good("export")
     assert "folded: the change to mm/first.c in `fixup`" in said
     assert "left out: `fixup`" in said
     assert "folded;" in (toy.repo / "mm/first.c").read_text()
-    toy.good("check")
+    toy.good("check-series")
     toy.good("tree")
 
 
-def test_refresh_renumbers_and_keeps_names(toy):
+def test_export_renumbers_and_keeps_names(toy):
     toy.good("tree")
-    toy.git("-c", "sequence.editor=sed -i '1{h;d};2{G}'", "rebase", "-i",
-            "base")
-    toy.good("refresh")
+    toy.git("-c", "sequence.editor=sed -i '1{h;d};2{G}'", "rebase", "-i", "base")
+    toy.good("export")
     names = sorted(p.name for p in (toy.repo / "series/6.12").glob("*.patch"))
     assert names == ["01-mm-filemap.patch", "02-mm-add-the-first-file.patch"]
-    assert (toy.repo / "series/6.12/series").read_text().splitlines()[1:] \
-        == names
-    toy.good("check")
+    assert (toy.repo / "series/6.12/series").read_text().splitlines()[1:] == names
+    toy.good("check-series")
 
 
-def test_refresh_removes_what_a_dropped_patch_brought(toy):
+def test_export_removes_what_a_dropped_patch_brought(toy):
     toy.good("tree")
     toy.git("reset", "--hard", "-q", "HEAD~2")
-    said = toy.good("refresh")
+    said = toy.good("export")
     assert "removed: mm/first.c" in said
     assert not (toy.repo / "mm/first.c").exists()
     assert not list((toy.repo / "series/6.12").glob("*.patch"))
 
 
-def test_refresh_keeps_the_executable_bit(toy):
+def test_export_keeps_the_executable_bit(toy):
     toy.good("tree")
     path = toy.src / "tools/run.sh"
     path.parent.mkdir()
     path.write_text("#!/bin/sh\n")
     path.chmod(0o755)
     toy.commit("tools: add a script")
-    toy.good("refresh")
+    toy.good("export")
     assert (toy.repo / "tools/run.sh").stat().st_mode & 0o100
     toy.good("tree")
 
 
-def test_refresh_moves_a_renamed_file(toy):
+def test_export_moves_a_renamed_file(toy):
     toy.good("tree")
     toy.git("mv", "mm/first.c", "mm/renamed.c")
     toy.commit("mm: rename")
-    toy.good("refresh")
+    toy.good("export")
     assert (toy.repo / "mm/renamed.c").is_file()
     assert not (toy.repo / "mm/first.c").exists()
-    toy.good("check")
+    toy.good("check-series")
 
 
-def test_refresh_takes_new_sections(toy):
+def test_export_takes_new_sections(toy):
     toy.good("tree")
-    edit(toy.src / "MAINTAINERS", "BETA TABLES\nS:\tMaintained\n",
-         "BETA TABLES\nS:\tSupported\n")
+    edit(toy.src / "MAINTAINERS", "BETA TABLES\nS:\tMaintained\n", "BETA TABLES\nS:\tSupported\n")
     toy.commit("MAINTAINERS: better")
-    assert "folded: the change to MAINTAINERS" in toy.good("refresh")
+    assert "folded: the change to MAINTAINERS" in toy.good("export")
     assert "S:\tSupported" in (toy.repo / "MAINTAINERS").read_text()
     assert (toy.repo / "MAINTAINERS").read_text().startswith("# SPDX")
 
 
-def test_refresh_keeps_a_change_to_another_section(toy):
+def test_export_keeps_a_change_to_another_section(toy):
     toy.good("tree")
     edit(toy.src / "MAINTAINERS", "mm/alpha.c", "mm/beta.c")
     toy.commit("MAINTAINERS: alpha moved")
-    toy.good("refresh")
-    assert "+F:\tmm/beta.c" in (
-        toy.repo / "series/6.12/03-maintainers-alpha-moved.patch").read_text()
-    toy.good("check")
+    toy.good("export")
+    assert (
+        "+F:\tmm/beta.c" in (toy.repo / "series/6.12/03-maintainers-alpha-moved.patch").read_text()
+    )
+    toy.good("check-series")
 
 
-def test_refresh_refuses_uncommitted_changes(toy):
+def test_export_refuses_uncommitted_changes(toy):
     toy.good("tree")
     (toy.src / "mm/filemap.c").write_text("edited\n")
-    assert "not committed (mm/filemap.c)" in toy.refused("refresh")
+    assert "not committed (mm/filemap.c)" in toy.refused("export")
 
 
-def test_refresh_refuses_to_write_over_edits_here(toy):
+def test_export_refuses_to_write_over_edits_here(toy):
     toy.good("tree")
     (toy.repo / "mm/first.c").write_text("edited here\n")
     toy.commit("mm: work", mm__first_dot_c="edited there\n")
     before = toy.stored()
-    assert "mm/first.c changed here" in toy.refused("refresh")
+    assert "mm/first.c changed here" in toy.refused("export")
     assert toy.stored() == before
-    toy.good("refresh", FORCE="1")
+    toy.good("export", FORCE="1")
     assert (toy.repo / "mm/first.c").read_text() == "edited there\n"
 
 
-def test_refresh_refuses_to_write_over_a_stranger(toy):
+def test_export_refuses_to_write_over_a_stranger(toy):
     toy.good("tree")
     (toy.repo / "mm/own.c").write_text("here\n")
     toy.commit("mm: own", mm__own_dot_c="there\n")
-    assert "mm/own.c: is here already" in toy.refused("refresh")
+    assert "mm/own.c: is here already" in toy.refused("export")
 
 
-def test_refresh_refuses_a_place_with_no_room(toy):
+def test_export_refuses_a_place_with_no_room(toy):
     toy.good("tree")
     toy.commit("scripts: new", scripts__new_dot_py="x\n")
-    assert "scripts/new.py: a new file of the kernel must be under" \
-        in toy.refused("refresh")
+    assert "scripts/new.py: a new file of the kernel must be under" in toy.refused("export")
 
 
-def test_refresh_before_tree(toy):
-    assert "make tree" in toy.refused("refresh")
+def test_export_before_tree(toy):
+    assert "make tree" in toy.refused("export")
 
 
 # --- the mailed set --------------------------------------------------------
+
 
 def test_mailed_set_is_the_composed_tree(toy):
     toy.good("tree")
@@ -392,40 +402,46 @@ def test_mail_needs_a_cover_letter(toy):
 
 # --- check -----------------------------------------------------------------
 
+
 def test_check_says_what_it_saw(toy):
-    assert "2 patches and 3 new files in order, on Linux 6.12.9" \
-        in toy.good("check")
+    assert "2 patches and 3 new files in order, on Linux 6.12.9" in toy.good("check-series")
 
 
-@pytest.mark.parametrize("name,said", [
-    ("fs/stray.c", "fs/stray.c: no patch brings it"),
-    ("series/6.12/03-stray.patch", "does not name 03-stray.patch"),
-    ("series/6.12/notes", "neither a patch nor"),
-])
+@pytest.mark.parametrize(
+    "name,said",
+    [
+        ("fs/stray.c", "fs/stray.c: no patch brings it"),
+        ("series/6.12/03-stray.patch", "does not name 03-stray.patch"),
+        ("series/6.12/notes", "neither a patch nor"),
+    ],
+)
 def test_check_finds_strays(toy, name, said):
     write_files(toy.repo, {name: "x\n"})
-    assert said in toy.refused("check")
+    assert said in toy.refused("check-series")
 
 
-@pytest.mark.parametrize("name,old,new", [
-    ("mm/first.c", "int first;", "int first; "),
-    (SECOND, "+long line_40;", "+long line_40;\t"),
-])
+@pytest.mark.parametrize(
+    "name,old,new",
+    [
+        ("mm/first.c", "int first;", "int first; "),
+        (SECOND, "+long line_40;", "+long line_40;\t"),
+    ],
+)
 def test_check_finds_bad_white_space(toy, name, old, new):
     edit(toy.repo / name, old, new)
     toy.good("tree")
-    toy.refused("check")
+    toy.refused("check-series")
 
 
 def test_unknown_verb(toy):
-    assert "accepted: tree, refresh, mail, check" in toy.refused("no-such")
+    assert "expected a verb, one of setup, " in toy.refused("no-such")
 
 
 # --- configuration fragments ------------------------------------------------
 
+
 def test_lost_symbol_is_named():
-    result = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_S=\"x\"\n"
-    kconfig.check(result, ["CONFIG_A=y\nCONFIG_B=n\nCONFIG_S=\"x\"\n",
-                           "# CONFIG_NONE is not set\n"])
+    result = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_S="x"\n'
+    kconfig.check(result, ['CONFIG_A=y\nCONFIG_B=n\nCONFIG_S="x"\n', "# CONFIG_NONE is not set\n"])
     with pytest.raises(common.Failure, match="CONFIG_B=y"):
         kconfig.check(result, ["CONFIG_B=y\n"])

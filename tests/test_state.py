@@ -8,24 +8,22 @@ hundred times; the changes of all four numbers are then known exactly.
 
 import pytest
 
-import guest
-import hashstats_file
 import marked
+from guest import hashstats_file, vm
 
 # name, perl, then the change of: dentries in the table, nr_dentry, inodes in
 # the table, nr_inodes.
 STEPS = [
     ("tmpfs-files", 'make("/tmp/d/file")', (100, 100, 0, 100)),
     ("ext4-files", 'make("/mnt/file")', (100, 100, 100, 100)),
-    ("ext4-links", 'link("/mnt/file$_", "/mnt/link$_") for 1 .. 100',
-     (100, 100, 0, 0)),
+    ("ext4-links", 'link("/mnt/file$_", "/mnt/link$_") for 1 .. 100', (100, 100, 0, 0)),
     # The name stays in memory as one that is known not to be there.
     ("ext4-unlinked", 'unlink("/mnt/link$_") for 1 .. 100', (0, 0, 0, 0)),
     ("ext4-missing", 'lstat("/mnt/none$_") for 1 .. 100', (100, 100, 0, 0)),
     ("tmpfs-missing", 'lstat("/tmp/d/none$_") for 1 .. 100', (0, 0, 0, 0)),
     # In no table: they have no name that anybody could look up.
-    ("pipes", 'pipe($in[$_], $out[$_]) for 1 .. 100', (0, 100, 0, 100)),
-    ("open-deleted", 'make_deleted()', (0, 100, 0, 100)),
+    ("pipes", "pipe($in[$_], $out[$_]) for 1 .. 100", (0, 100, 0, 100)),
+    ("open-deleted", "make_deleted()", (0, 100, 0, 100)),
 ]
 
 PERL = r"""
@@ -57,25 +55,26 @@ def script():
 @pytest.fixture(scope="module")
 def numbers(kernel):
     """The four numbers after each step, in order."""
-    result = guest.run(
-        kernel, "mkfs.ext4 -q /dev/vda; mount /dev/vda /mnt; mkdir /tmp/d\n"
-        "perl /steps", disk="64M", files={"/steps": script()},
-        programs=["mkfs.ext4", "perl"])
+    result = vm.run(
+        kernel,
+        "mkfs.ext4 -q /dev/vda; mount /dev/vda /mnt; mkdir /tmp/d\nperl /steps",
+        disk="64M",
+        files={"/steps": script()},
+        programs=["mkfs.ext4", "perl"],
+    )
     cut = marked.named(result.output)
-    return {name: four(cut, name)
-            for name in ("begin", *(step[0] for step in STEPS))}
+    return {name: four(cut, name) for name in ("begin", *(step[0] for step in STEPS))}
 
 
 def four(cut, name):
     tables = hashstats_file.parse(cut[f"hashstats of {name}"])
-    dentries, inodes = (int(cut[f"sys/fs/{kind}-state of {name}"].split()[0])
-                        for kind in ("dentry", "inode"))
-    return (tables["dentry"]["objects"], dentries,
-            tables["inode"]["objects"], inodes)
+    dentries, inodes = (
+        int(cut[f"sys/fs/{kind}-state of {name}"].split()[0]) for kind in ("dentry", "inode")
+    )
+    return (tables["dentry"]["objects"], dentries, tables["inode"]["objects"], inodes)
 
 
-@pytest.mark.parametrize("index", range(len(STEPS)),
-                         ids=[step[0] for step in STEPS])
+@pytest.mark.parametrize("index", range(len(STEPS)), ids=[step[0] for step in STEPS])
 def test_step(numbers, index):
     names = list(numbers)
     before, after = numbers[names[index]], numbers[names[index + 1]]

@@ -6,30 +6,28 @@ import subprocess
 
 import pytest
 
-import gitcmd
-import series
-import source
+from series import compose, gitcmd, source
 
-PATCHES = series.patches()
+PATCHES = compose.patches()
 
 # MAINTAINERS names all new files in the last patch; test_get_maintainer sees
 # to it.  The author of a local tree is nobody.
 IGNORED = ["FILE_PATH_CHANGES", "NO_AUTHOR_SIGN_OFF", "FROM_SIGN_OFF_MISMATCH"]
 # What a patch justifies in its message.
 JUSTIFIED = {
-    "mm: size hash tables at boot by one policy":
-        ["MACRO_ARG_PRECEDENCE", "MACRO_ARG_REUSE", "SPACING",
-         "COMPLEX_MACRO", "MULTISTATEMENT_MACRO_USE_DO_WHILE"],
-    "proc: show boot-sized hash tables in /proc/hashstats":
-        ["EXPORT_SYMBOL"],
+    "mm: size hash tables at boot by one policy": [
+        "MACRO_ARG_PRECEDENCE",
+        "MACRO_ARG_REUSE",
+        "SPACING",
+        "COMPLEX_MACRO",
+        "MULTISTATEMENT_MACRO_USE_DO_WHILE",
+    ],
+    "proc: show boot-sized hash tables in /proc/hashstats": ["EXPORT_SYMBOL"],
     "XArray: read the shift of the first node only": ["AVOID_BUG"],
-    "fs/buffer: find buffers of block devices by device and block":
-        ["CAMELCASE"],
+    "fs/buffer: find buffers of block devices by device and block": ["CAMELCASE"],
     "ext4: let half-MD4's majority wait for less": ["MACRO_ARG_REUSE"],
-    "sched/wait: call the wake functions of bit waiters that match":
-        ["MACRO_ARG_REUSE"],
-    "tools/hashstats: show, compare and size hash tables":
-        ["EXECUTE_PERMISSIONS"],
+    "sched/wait: call the wake functions of bit waiters that match": ["MACRO_ARG_REUSE"],
+    "tools/hashstats: show, compare and size hash tables": ["EXECUTE_PERMISSIONS"],
 }
 
 
@@ -37,17 +35,35 @@ JUSTIFIED = {
 def mails(kernel, tmp_path_factory):
     """The patches as they are mailed, without a cover letter."""
     folder = tmp_path_factory.mktemp("mails")
-    gitcmd.out("format-patch", "--signoff", "--no-renames", "-o", str(folder),
-               f"base..{series.compose()}", repo=source.base_repo(),
-               env=gitcmd.signature(source.PERSON, source.DATE))
+    gitcmd.out(
+        "format-patch",
+        "--signoff",
+        "--no-renames",
+        "-o",
+        str(folder),
+        f"base..{compose.compose()}",
+        repo=source.base_repo(),
+        env=gitcmd.signature(source.PERSON, source.DATE),
+    )
     return sorted(folder.glob("*.patch"))
 
 
 def checkpatch(kernel, path, ignored):
     done = subprocess.run(
-        ["perl", "scripts/checkpatch.pl", "--strict", "--terse",
-         "--no-summary", "--ignore", ",".join(ignored), str(path)],
-        cwd=kernel.src, text=True, capture_output=True)
+        [
+            "perl",
+            "scripts/checkpatch.pl",
+            "--strict",
+            "--terse",
+            "--no-summary",
+            "--ignore",
+            ",".join(ignored),
+            str(path),
+        ],
+        cwd=kernel.src,
+        text=True,
+        capture_output=True,
+    )
     return done.stdout.strip()
 
 
@@ -55,8 +71,7 @@ def test_a_mail_for_each_patch(mails):
     assert len(mails) == len(PATCHES)
 
 
-@pytest.mark.parametrize("number", range(len(PATCHES)),
-                         ids=[patch.name[:-6] for patch in PATCHES])
+@pytest.mark.parametrize("number", range(len(PATCHES)), ids=[patch.name[:-6] for patch in PATCHES])
 def test_checkpatch_is_silent(number, mails, kernel):
     patch = PATCHES[number]
     justified = JUSTIFIED.get(patch.subject, [])
@@ -72,23 +87,33 @@ def test_checkpatch_can_fail(mails, kernel, tmp_path):
 
 
 def test_kernel_doc_is_silent(kernel):
-    files = [name for patch in PATCHES for name in patch.brings
-             if name.endswith((".c", ".h")) and not name.startswith("tools/")]
-    done = subprocess.run(["perl", "scripts/kernel-doc", "-none", "-Wall",
-                           *files], cwd=kernel.src, text=True,
-                          capture_output=True)
+    files = [
+        name
+        for patch in PATCHES
+        for name in patch.brings
+        if name.endswith((".c", ".h")) and not name.startswith("tools/")
+    ]
+    done = subprocess.run(
+        ["perl", "scripts/kernel-doc", "-none", "-Wall", *files],
+        cwd=kernel.src,
+        text=True,
+        capture_output=True,
+    )
     lines = (done.stdout + done.stderr).splitlines()
-    assert [line for line in lines if "warning" in line.lower()
-            or "error" in line.lower()] == []
+    assert [line for line in lines if "warning" in line.lower() or "error" in line.lower()] == []
 
 
-@pytest.mark.parametrize("name", [name for patch in PATCHES
-                                  for name in patch.brings
-                                  if name != "MAINTAINERS"])
+@pytest.mark.parametrize(
+    "name", [name for patch in PATCHES for name in patch.brings if name != "MAINTAINERS"]
+)
 def test_get_maintainer_knows_our_files(name, kernel):
-    done = subprocess.run(["perl", "scripts/get_maintainer.pl", "--nogit",
-                           "--nogit-fallback", "-f", name], cwd=kernel.src,
-                          text=True, capture_output=True, check=True)
+    done = subprocess.run(
+        ["perl", "scripts/get_maintainer.pl", "--nogit", "--nogit-fallback", "-f", name],
+        cwd=kernel.src,
+        text=True,
+        capture_output=True,
+        check=True,
+    )
     assert "BOOT-SIZED HASH TABLES" in done.stdout
     assert "linux-mm@kvack.org" in done.stdout
 

@@ -13,8 +13,18 @@ import sys
 
 import pytest
 
-from toyhashstats import (FOLDER, SAMPLES, TOOL, bare, environment, file,
-                          hashstats, queues, said, table)
+from toyhashstats import (
+    FOLDER,
+    SAMPLES,
+    TOOL,
+    bare,
+    environment,
+    file,
+    hashstats,
+    queues,
+    said,
+    table,
+)
 
 AFTER, BEFORE = SAMPLES / "after.hashstats", SAMPLES / "before.hashstats"
 OWN_MILLISECONDS = 100
@@ -41,41 +51,50 @@ def shown(text, *words, **env):
 
 # --- verdicts -----------------------------------------------------------------
 
-@pytest.mark.parametrize("paragraph,word", [
-    (table("dentry", *CHANCE), "ok"),
-    (table("dentry", *FULL), "ok"),
-    (table("dentry", 0, 0, 0, 0, 0, 1024), "crowded"),
-    (table("dentry", *COLLIDING), "skewed"),
-    (table("dentry", 1024), "idle"),
-    (table("dentry", 1024, lookups=9, hits=0), "ok"),
-    (table("dentry", 16384, lookups=9, hits=0), "oversized"),
-    (table("dentry", 16000, 384), "oversized"),
-    (table("dentry", 8100, 92), "ok"),
-    (table("futex", 16000, 384), "ok"),
-    # A hundred threads that wait for one futex, and too many for many.
-    (table("futex", 992, *[0] * 15, 32), "ok"),
-    (table("futex", 0, 0, 0, 0, 0, 1024), "crowded"),
-    # Three that share a bucket are no reason for an alarm.
-    (table("ucounts", 4095, 0, 0, 1), "ok"),
-    (queues("folio_wait", 256, 1000, 900), "ok"),
-    (queues("folio_wait", 256, 1000, 1100), "crowded"),
-    # A few wake-ups are no reason for an alarm.
-    (queues("folio_wait", 256, 99, 990), "ok"),
-    (bare("page", 1024, lookups=99, hits=0, stale=99), "ok"),
-    # Waiters for one page are in one queue by intention.
-    (table("bit_wait", 255, *[0] * 15, 1), "ok"),
-    (bare("bit_wait", 256), "idle"),
-    (bare("page", 0, sized_by="off"), "idle"),
-    (bare("page", 1024, lookups=100, hits=80, stale=20), "ok"),
-    (bare("page", 1024, lookups=100, hits=70, stale=30), "crowded"),
-], ids=str)
+
+@pytest.mark.parametrize(
+    "paragraph,word",
+    [
+        (table("dentry", *CHANCE), "ok"),
+        (table("dentry", *FULL), "ok"),
+        (table("dentry", 0, 0, 0, 0, 0, 1024), "crowded"),
+        (table("dentry", *COLLIDING), "skewed"),
+        (table("dentry", 1024), "idle"),
+        (table("dentry", 1024, lookups=9, hits=0), "ok"),
+        (table("dentry", 16384, lookups=9, hits=0), "oversized"),
+        (table("dentry", 16000, 384), "oversized"),
+        (table("dentry", 8100, 92), "ok"),
+        (table("futex", 16000, 384), "ok"),
+        # A hundred threads that wait for one futex, and too many for many.
+        (table("futex", 992, *[0] * 15, 32), "ok"),
+        (table("futex", 0, 0, 0, 0, 0, 1024), "crowded"),
+        # Three that share a bucket are no reason for an alarm.
+        (table("ucounts", 4095, 0, 0, 1), "ok"),
+        (queues("folio_wait", 256, 1000, 900), "ok"),
+        (queues("folio_wait", 256, 1000, 1100), "crowded"),
+        # A few wake-ups are no reason for an alarm.
+        (queues("folio_wait", 256, 99, 990), "ok"),
+        (bare("page", 1024, lookups=99, hits=0, stale=99), "ok"),
+        # Waiters for one page are in one queue by intention.
+        (table("bit_wait", 255, *[0] * 15, 1), "ok"),
+        (bare("bit_wait", 256), "idle"),
+        (bare("page", 0, sized_by="off"), "idle"),
+        (bare("page", 1024, lookups=100, hits=80, stale=20), "ok"),
+        (bare("page", 1024, lookups=100, hits=70, stale=30), "crowded"),
+    ],
+    ids=str,
+)
 def test_verdict(paragraph, word):
     assert verdict_of(paragraph) == word
 
 
 def test_check_is_for_bad_states_only():
-    for chains, status in ((CHANCE, 0), ((16000, 384), 0), (COLLIDING, 1),
-                           ((0, 0, 0, 0, 0, 0, 9), 1)):
+    for chains, status in (
+        (CHANCE, 0),
+        ((16000, 384), 0),
+        (COLLIDING, 1),
+        ((0, 0, 0, 0, 0, 0, 9), 1),
+    ):
         text = file(table("dentry", *chains))
         for command in ("show", "json", "openmetrics", "hist", "advise", "report"):
             words = [command, "--check", "-f", "-"]
@@ -91,14 +110,37 @@ def test_check_looks_at_what_was_named():
 
 # --- show ---------------------------------------------------------------------
 
+
 def test_show_has_a_line_a_table():
-    lines = shown(file(table("dentry", *CHANCE, lookups=1000, hits=250),
-                       table("inode", *FULL)))
-    assert lines["TABLE"] == ["TABLE", "BUCKETS", "BYTES", "OBJECTS", "LOAD",
-                              "USED%", "EXP%", "LONG", "NODES", "IDEAL", "HIT%",
-                              "VERDICT"]
-    assert lines["dentry"] == ["dentry", "1024", "8K", "1023", "1.00", "63.2",
-                               "63.2", "6", "1.500", "1.499", "25.0", "ok"]
+    lines = shown(file(table("dentry", *CHANCE, lookups=1000, hits=250), table("inode", *FULL)))
+    assert lines["TABLE"] == [
+        "TABLE",
+        "BUCKETS",
+        "BYTES",
+        "OBJECTS",
+        "LOAD",
+        "USED%",
+        "EXP%",
+        "LONG",
+        "NODES",
+        "IDEAL",
+        "HIT%",
+        "VERDICT",
+    ]
+    assert lines["dentry"] == [
+        "dentry",
+        "1024",
+        "8K",
+        "1023",
+        "1.00",
+        "63.2",
+        "63.2",
+        "6",
+        "1.500",
+        "1.499",
+        "25.0",
+        "ok",
+    ]
     assert lines["inode"][-3:] == ["2.562", "-", "ok"]
 
 
@@ -133,45 +175,61 @@ def test_no_colour_in_a_pipe():
     assert "\x1b" not in said("-f", AFTER)
 
 
-@pytest.mark.parametrize("env,coloured", [
-    ({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True),
-    ({"TERM": "dumb"}, False)], ids=str)
+@pytest.mark.parametrize(
+    "env,coloured",
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+    ids=str,
+)
 def test_colour_on_a_terminal(env, coloured):
     import pty
+
     master, slave = pty.openpty()
-    done = subprocess.Popen([sys.executable, TOOL, "-f", AFTER], stdout=slave,
-                            env=environment(**{"TERM": "xterm", **env}))
+    done = subprocess.Popen(
+        [sys.executable, TOOL, "-f", AFTER],
+        stdout=slave,
+        env=environment(**{"TERM": "xterm", **env}),
+    )
     os.close(slave)
     text = b""
-    assert done.wait(30) == 0           # what it wrote waits for us
+    assert done.wait(30) == 0  # what it wrote waits for us
     try:
         while more := os.read(master, 65536):
             text += more
     except OSError:
-        pass                    # the other end is closed
+        pass  # the other end is closed
     os.close(master)
     assert (b"\x1b[" in text) == coloured
 
 
 def test_reader_that_leaves():
     """No complaint in `hashstats json | head -1`."""
-    done = subprocess.run(["sh", "-c", f"{sys.executable} {TOOL} json -f {AFTER} "
-                           "| head -n 1"], text=True, capture_output=True,
-                          env=environment())
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} {TOOL} json -f {AFTER} | head -n 1"],
+        text=True,
+        capture_output=True,
+        env=environment(),
+    )
     assert (done.stdout, done.stderr) == ("{\n", "")
 
 
 @pytest.mark.parametrize("closed,status", [("<&-", 0), (">&-", 2), ("2>&-", 0)])
 def test_closed_streams(closed, status):
-    done = subprocess.run(["sh", "-c", f"{sys.executable} {TOOL} -f {AFTER} {closed}"],
-                          text=True, capture_output=True, env=environment())
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} {TOOL} -f {AFTER} {closed}"],
+        text=True,
+        capture_output=True,
+        env=environment(),
+    )
     assert done.returncode == status and "Traceback" not in done.stderr
 
 
 def test_full_disk():
-    done = subprocess.run(["sh", "-c", f"{sys.executable} {TOOL} -f {AFTER} "
-                           "> /dev/full"], text=True, capture_output=True,
-                          env=environment())
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} {TOOL} -f {AFTER} > /dev/full"],
+        text=True,
+        capture_output=True,
+        env=environment(),
+    )
     assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
@@ -182,32 +240,37 @@ def test_name_means_all_its_instances():
 
 # --- hist ---------------------------------------------------------------------
 
+
 def test_hist_puts_chance_beside():
     text = said("hist", "dentry", "-f", "-", text=file(table("dentry", *CHANCE)))
     rows = [line.split() for line in text.splitlines()[2:]]
-    assert [row[:2] for row in rows] == [[str(size), str(count)]
-                                         for size, count in enumerate(CHANCE)]
+    assert [row[:2] for row in rows] == [
+        [str(size), str(count)] for size, count in enumerate(CHANCE)
+    ]
     assert [float(row[2]) for row in rows[:3]] == [377.1, 376.7, 188.2]
 
 
 def test_hist_bars_are_in_proportion():
-    text = said("hist", "dentry", "-f", "-", COLUMNS="80",
-                text=file(table("dentry", 800, 400, 200)))
+    text = said(
+        "hist", "dentry", "-f", "-", COLUMNS="80", text=file(table("dentry", 800, 400, 200))
+    )
     bars = [line.count("█") for line in text.splitlines()[2:5]]
     assert bars[0] > 40 and abs(bars[0] - 2 * bars[1]) <= 3
     assert all("┃" in line for line in text.splitlines()[2:5])
 
 
 def test_hist_without_blocks():
-    done = hashstats("hist", "dentry", "-f", AFTER, LC_ALL="C", PYTHONUTF8="0",
-                     PYTHONCOERCECLOCALE="0")
+    done = hashstats(
+        "hist", "dentry", "-f", AFTER, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"
+    )
     assert done.returncode == 0 and done.stdout.isascii() and "###" in done.stdout
 
 
 def test_hist_of_several_copies():
     text = said("hist", "dentry", "inode", "-f", BEFORE, "-f", AFTER)
-    assert [text.count(f"{name} in {path}") for name in ("dentry", "inode")
-            for path in (BEFORE, AFTER)] == [1, 1, 1, 1]
+    assert [
+        text.count(f"{name} in {path}") for name in ("dentry", "inode") for path in (BEFORE, AFTER)
+    ] == [1, 1, 1, 1]
 
 
 def test_hist_of_a_table_without_one():
@@ -218,9 +281,12 @@ def test_hist_of_a_table_without_one():
 def drawing_python():
     """An interpreter with matplotlib; Debian's is for /usr/bin/python3."""
     for python in (sys.executable, "/usr/bin/python3"):
-        if os.path.exists(python) and not subprocess.run(
-                [python, "-c", "import matplotlib.figure"],
-                capture_output=True).returncode:
+        if (
+            os.path.exists(python)
+            and not subprocess.run(
+                [python, "-c", "import matplotlib.figure"], capture_output=True
+            ).returncode
+        ):
             return python
     pytest.skip("no matplotlib here")
 
@@ -231,12 +297,23 @@ def png_size(path):
     return struct.unpack(">II", data[16:24])
 
 
-@pytest.mark.parametrize("words,panels", [
-    (["dentry"], 1), (["dentry", "inode"], 2), (["mbcache"], 3)], ids=str)
+@pytest.mark.parametrize(
+    "words,panels", [(["dentry"], 1), (["dentry", "inode"], 2), (["mbcache"], 3)], ids=str
+)
 def test_hist_picture(words, panels, tmp_path):
     picture = tmp_path / "picture.png"
-    done = hashstats("hist", *words, "-f", BEFORE, "-f", AFTER, "--png", picture,
-                     python=drawing_python(), MPLCONFIGDIR=str(tmp_path))
+    done = hashstats(
+        "hist",
+        *words,
+        "-f",
+        BEFORE,
+        "-f",
+        AFTER,
+        "--png",
+        picture,
+        python=drawing_python(),
+        MPLCONFIGDIR=str(tmp_path),
+    )
     assert (done.returncode, done.stderr) == (0, "")
     width, height = png_size(picture)
     assert width == min(panels, 2) * 768 and height == (panels + 1) // 2 * 456
@@ -246,31 +323,44 @@ def test_picture_as_svg(tmp_path):
     """Text that people may search, and no other file for the same figures."""
     made = []
     for name in ("a.svg", "b.svg"):
-        done = hashstats("hist", "dentry", "-f", AFTER, "--png", tmp_path / name,
-                         python=drawing_python(), MPLCONFIGDIR=str(tmp_path))
+        done = hashstats(
+            "hist",
+            "dentry",
+            "-f",
+            AFTER,
+            "--png",
+            tmp_path / name,
+            python=drawing_python(),
+            MPLCONFIGDIR=str(tmp_path),
+        )
         assert (done.returncode, done.stderr) == (0, "")
         made.append((tmp_path / name).read_text())
     assert made[0] == made[1]
     assert "<svg" in made[0] and "629 objects, 1024 buckets" in made[0]
 
 
-@pytest.mark.parametrize("words", [["hist", "dentry"], ["report"],
-                                   ["record", "-t", "9"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["hist", "dentry"], ["report"], ["record", "-t", "9"]], ids=" ".join
+)
 def test_without_matplotlib(words, tmp_path):
     (tmp_path / "matplotlib.py").write_text("raise ImportError\n")
-    done = hashstats(*words, "-f", AFTER, "--png", tmp_path / "a.png",
-                     PYTHONPATH=str(tmp_path))
+    done = hashstats(*words, "-f", AFTER, "--png", tmp_path / "a.png", PYTHONPATH=str(tmp_path))
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "python3-matplotlib" in done.stderr
 
 
 # --- diff ---------------------------------------------------------------------
 
+
 def test_diff_tells_what_changed():
-    before = file(table("dentry", *CHANCE, lookups=100, hits=50),
-                  table("inode", *CHANCE), table("mount", 16))
-    after = file(table("dentry", 0, 0, 0, 0, 0, 0, 1024, lookups=300, hits=200),
-                 table("inode", *CHANCE), table("uid", 16))
+    before = file(
+        table("dentry", *CHANCE, lookups=100, hits=50), table("inode", *CHANCE), table("mount", 16)
+    )
+    after = file(
+        table("dentry", 0, 0, 0, 0, 0, 0, 1024, lookups=300, hits=200),
+        table("inode", *CHANCE),
+        table("uid", 16),
+    )
     text = diffed(before, after)
     assert re.search(r"verdict +ok +-> +crowded", text)
     assert re.search(r"objects +1023 +-> +6144 +\+5121 \(\+500.6 %\)", text)
@@ -280,20 +370,22 @@ def test_diff_tells_what_changed():
 
 
 def test_diff_of_a_reset():
-    text = diffed(file(table("dentry", *CHANCE, lookups=100, hits=50)),
-                  file(table("dentry", *CHANCE, lookups=10, hits=9)))
+    text = diffed(
+        file(table("dentry", *CHANCE, lookups=100, hits=50)),
+        file(table("dentry", *CHANCE, lookups=10, hits=9)),
+    )
     assert "-90" in text and "between" not in text
 
 
 def test_diff_of_wake_ups():
-    text = diffed(file(queues("bit_wait", 256, 100, 10)),
-                  file(queues("bit_wait", 256, 200, 310)))
+    text = diffed(file(queues("bit_wait", 256, 100, 10)), file(queues("bit_wait", 256, 200, 310)))
     assert re.search(r"foreign-per-wake between +3.000", text)
 
 
 def test_diff_of_the_same():
     assert diffed(AFTER.read_text(), AFTER.read_text()) == (
-        f"{AFTER.read_text().count('name:')} tables without a change\n")
+        f"{AFTER.read_text().count('name:')} tables without a change\n"
+    )
 
 
 def test_diff_ignores_how_long_a_walk_took():
@@ -310,6 +402,7 @@ def diffed(before, after):
 
 
 # --- json, openmetrics --------------------------------------------------------
+
 
 def test_json_is_as_the_schema_tells():
     schema = json.loads((FOLDER / "hashstats_tool/schema.json").read_text())
@@ -342,8 +435,10 @@ def test_json_says_what_the_file_says():
     assert abs(expected - 1024) < 0.01
 
 
-SAMPLE = re.compile(r'(hashstats_[a-z_]+)(\{[a-z_]+="(?:[^"\\]|\\.)*"'
-                    r'(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+)')
+SAMPLE = re.compile(
+    r'(hashstats_[a-z_]+)(\{[a-z_]+="(?:[^"\\]|\\.)*"'
+    r'(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (-?[0-9.e+-]+)'
+)
 
 
 def metrics(text, counter):
@@ -370,8 +465,9 @@ def metrics(text, counter):
     return result
 
 
-@pytest.mark.parametrize("words,counter,end", [
-    ([], "_total", True), (["--classic"], "", False)], ids=str)
+@pytest.mark.parametrize(
+    "words,counter,end", [([], "_total", True), (["--classic"], "", False)], ids=str
+)
 def test_openmetrics(words, counter, end):
     text = said("openmetrics", *words, "-f", AFTER)
     assert text.endswith("# EOF\n") == end
@@ -386,8 +482,7 @@ def test_openmetrics(words, counter, end):
 
 def test_openmetrics_by_its_own_parser():
     parser = pytest.importorskip("prometheus_client.openmetrics.parser")
-    assert list(parser.text_string_to_metric_families(
-        said("openmetrics", "-f", AFTER)))
+    assert list(parser.text_string_to_metric_families(said("openmetrics", "-f", AFTER)))
 
 
 def test_labels_are_escaped():
@@ -404,6 +499,7 @@ def test_openmetrics_into_a_file(tmp_path):
 
 
 # --- advise -------------------------------------------------------------------
+
 
 def advised(text, *words):
     result = json.loads(said("advise", "--json", "-f", "-", *words, text=text))
@@ -459,13 +555,18 @@ def test_advise_for_queues_by_their_counters():
     assert advised(file(queues("folio_wait", 256, 99, 990)))["line"] == ""
 
 
-@pytest.mark.parametrize("paragraph,buckets,rough", [
-    (queues("bit_wait", 2, 1000, 7000), 32, True),
-    (queues("bit_wait", 256, 1000, 4000), 2048, False),
-    (table("dentry", *[0] * 15, 1), 16, True),
-    (table("dentry", *[0] * 15, 16), 256, False),
-    # What is not changed is not predicted.
-    (queues("bit_wait", 32, 1000, 100), 32, False)], ids=str)
+@pytest.mark.parametrize(
+    "paragraph,buckets,rough",
+    [
+        (queues("bit_wait", 2, 1000, 7000), 32, True),
+        (queues("bit_wait", 256, 1000, 4000), 2048, False),
+        (table("dentry", *[0] * 15, 1), 16, True),
+        (table("dentry", *[0] * 15, 16), 256, False),
+        # What is not changed is not predicted.
+        (queues("bit_wait", 32, 1000, 100), 32, False),
+    ],
+    ids=str,
+)
 def test_advise_marks_what_luck_may_change(paragraph, buckets, rough):
     text = file(paragraph)
     [entry] = advised(text)["tables"].values()
@@ -474,9 +575,11 @@ def test_advise_marks_what_luck_may_change(paragraph, buckets, rough):
 
 
 def test_advise_one_word_for_all_instances():
-    text = file(table("mbcache", 0, 0, 0, 0, 1024, instance="ext4 a"),
-                table("mbcache", 0, 0, 0, 0, 0, 0, 0, 0, 1024, instance="ext4 b"),
-                table("mbcache", 1024, instance="ext4 c"))
+    text = file(
+        table("mbcache", 0, 0, 0, 0, 1024, instance="ext4 a"),
+        table("mbcache", 0, 0, 0, 0, 0, 0, 0, 0, 1024, instance="ext4 b"),
+        table("mbcache", 1024, instance="ext4 c"),
+    )
     result = advised(text)
     assert result["line"] == "hash_entries=mbcache:8K"
     assert said("advise", "-f", "-", text=text).count("with the others") == 1
@@ -484,10 +587,12 @@ def test_advise_one_word_for_all_instances():
 
 
 def test_advise_keeps_what_the_command_line_said():
-    text = file(table("dentry", *CHANCE, sized_by="command line"),
-                table("inode", 0, 0, 0, 0, 1024), table("page", 1000, 24))
-    assert advised(text, "inode")["line"] == (
-        "hash_entries=dentry:1K,inode:4K,page:auto")
+    text = file(
+        table("dentry", *CHANCE, sized_by="command line"),
+        table("inode", 0, 0, 0, 0, 1024),
+        table("page", 1000, 24),
+    )
+    assert advised(text, "inode")["line"] == ("hash_entries=dentry:1K,inode:4K,page:auto")
     assert list(advised(text, "inode")["tables"]) == ["inode"]
 
 
@@ -496,21 +601,24 @@ def test_advise_leaves_what_lasts_for_moments():
 
 
 def test_advise_within_a_budget():
-    text = file(table("dentry", 0, 0, 0, 0, 1024, lookups=10**6, hits=10**6),
-                table("inode", 0, 0, 0, 0, 1024, lookups=10, hits=10))
+    text = file(
+        table("dentry", 0, 0, 0, 0, 1024, lookups=10**6, hits=10**6),
+        table("inode", 0, 0, 0, 0, 1024, lookups=10, hits=10),
+    )
     free = advised(text)
     assert free["bytes_new"] == 2 * 4096 * 8
     tight = advised(text, "--budget", "40K")
     assert tight["bytes_new"] <= 40 << 10
-    assert tight["tables"]["dentry"]["buckets_new"] == 4096      # where it matters
+    assert tight["tables"]["dentry"]["buckets_new"] == 4096  # where it matters
     assert tight["tables"]["inode"]["buckets_new"] == 1024
     same = advised(text, "--budget", "1%", "--memory", str(4000 << 10))
     assert same["bytes_new"] == tight["bytes_new"]
 
 
 def test_advise_budget_that_cannot_be_met():
-    done = hashstats("advise", "--budget", "1K", "-f", "-",
-                     text=file(table("dentry", 0, 0, 0, 0, 1024)))
+    done = hashstats(
+        "advise", "--budget", "1K", "-f", "-", text=file(table("dentry", 0, 0, 0, 0, 1024))
+    )
     assert done.returncode == 2 and "4096 or more" in done.stderr
 
 
@@ -537,23 +645,42 @@ def test_grub_shows_and_writes_only_if_sure(tmp_path):
     assert line in text and "--yes" in text and not path.exists()
     text = said(*words, "--yes", text=CROWDED)
     assert line in text and "update-grub" in text
-    ran = subprocess.run(["sh", "-c", 'GRUB_CMDLINE_LINUX=quiet; . "$0"; '
-                          'echo "$GRUB_CMDLINE_LINUX"', path], text=True,
-                         capture_output=True, check=True)
+    ran = subprocess.run(
+        ["sh", "-c", 'GRUB_CMDLINE_LINUX=quiet; . "$0"; echo "$GRUB_CMDLINE_LINUX"', path],
+        text=True,
+        capture_output=True,
+        check=True,
+    )
     assert ran.stdout == "quiet hash_entries=dentry:8K\n"
 
 
 def test_grub_without_a_change(tmp_path):
     path = tmp_path / "hashstats.cfg"
-    text = said("advise", "-f", "-", "--apply-grub", "--yes", "--grub-file", path,
-                text=file(table("dentry", 1024)))
+    text = said(
+        "advise",
+        "-f",
+        "-",
+        "--apply-grub",
+        "--yes",
+        "--grub-file",
+        path,
+        text=file(table("dentry", 1024)),
+    )
     assert "Nothing to apply." in text and not path.exists()
 
 
 def test_grub_is_left_alone_if_the_line_stands_there_already(tmp_path):
     path = tmp_path / "hashstats.cfg"
-    text = said("advise", "-f", "-", "--apply-grub", "--yes", "--grub-file", path,
-                text=file(table("dentry", *CHANCE, sized_by="command line")))
+    text = said(
+        "advise",
+        "-f",
+        "-",
+        "--apply-grub",
+        "--yes",
+        "--grub-file",
+        path,
+        text=file(table("dentry", *CHANCE, sized_by="command line")),
+    )
     assert "Nothing to apply." in text and not path.exists()
 
 
@@ -563,27 +690,37 @@ def test_grub_and_json_are_two_things():
 
 
 def test_grub_folder_that_is_not_there(tmp_path):
-    done = hashstats("advise", "-f", "-", "--apply-grub", "--yes", "--grub-file",
-                     tmp_path / "none" / "a.cfg", text=CROWDED)
+    done = hashstats(
+        "advise",
+        "-f",
+        "-",
+        "--apply-grub",
+        "--yes",
+        "--grub-file",
+        tmp_path / "none" / "a.cfg",
+        text=CROWDED,
+    )
     assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
 # --- record, report -----------------------------------------------------------
 
+
 def recording(*copies, step=10):
     return "recording: 1\n" + "".join(
-        f"=== {1764000000 + step * number}.000\n{copy}"
-        for number, copy in enumerate(copies))
+        f"=== {1764000000 + step * number}.000\n{copy}" for number, copy in enumerate(copies)
+    )
 
 
-GROWING = recording(file(table("dentry", 1024), table("inode", *CHANCE)),
-                    file(table("dentry", *FULL), table("inode", *CHANCE)),
-                    file(table("dentry", 1000, 24), table("inode", *CHANCE)))
+GROWING = recording(
+    file(table("dentry", 1024), table("inode", *CHANCE)),
+    file(table("dentry", *FULL), table("inode", *CHANCE)),
+    file(table("dentry", 1000, 24), table("inode", *CHANCE)),
+)
 
 
 def test_report_shows_peaks():
-    first, _, dentry, inode, *_ = said("report", "-f", "-",
-                                       text=GROWING).splitlines()
+    first, _, dentry, inode, *_ = said("report", "-f", "-", text=GROWING).splitlines()
     assert first.startswith("3 readings in 20 s from 20")
     assert dentry.split()[1:5] == ["1024", "3200", "10s", "4"]
     assert inode.split()[1:5] == ["1024", "1023", "0s", "6"]
@@ -600,9 +737,18 @@ def test_report_heat_map():
 
 def test_report_picture(tmp_path):
     path = tmp_path / "heat.png"
-    done = hashstats("report", "dentry", "inode", "-f", "-", "--png", path,
-                     text=GROWING, python=drawing_python(),
-                     MPLCONFIGDIR=str(tmp_path))
+    done = hashstats(
+        "report",
+        "dentry",
+        "inode",
+        "-f",
+        "-",
+        "--png",
+        path,
+        text=GROWING,
+        python=drawing_python(),
+        MPLCONFIGDIR=str(tmp_path),
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert png_size(path) == (2 * 768, 456)
 
@@ -615,16 +761,27 @@ def test_picture_of_an_odd_name(tmp_path):
     """Dollars make formulas, and an underscore hides a label."""
     path = tmp_path / "_$x^$.saved"
     path.write_text(file(table("mbcache", 8, 1, instance="ext4 $\\frac$ a")))
-    done = hashstats("hist", "mbcache", "-f", path, "-f", path, "--png",
-                     tmp_path / "a.png", python=drawing_python(),
-                     MPLCONFIGDIR=str(tmp_path))
+    done = hashstats(
+        "hist",
+        "mbcache",
+        "-f",
+        path,
+        "-f",
+        path,
+        "--png",
+        tmp_path / "a.png",
+        python=drawing_python(),
+        MPLCONFIGDIR=str(tmp_path),
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_peak_of_queues_has_enough_wake_ups():
-    text = recording(file(queues("folio_wait", 256, 2, 20)),
-                     file(queues("folio_wait", 256, 1000, 2000)),
-                     file(queues("folio_wait", 256, 9000, 9000)))
+    text = recording(
+        file(queues("folio_wait", 256, 2, 20)),
+        file(queues("folio_wait", 256, 1000, 2000)),
+        file(queues("folio_wait", 256, 9000, 9000)),
+    )
     assert advised(text)["tables"]["folio_wait"]["nodes"] == 3
 
 
@@ -646,11 +803,15 @@ def test_record_does_not_write_what_it_reads(tmp_path):
 
 def test_record_ends_early_and_reports(tmp_path):
     import signal
+
     path = tmp_path / "saved"
     process = subprocess.Popen(
-        [sys.executable, TOOL, "record", "-n", "0.1", "-t", "600", "-o", path,
-         "-f", AFTER], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=environment())
+        [sys.executable, TOOL, "record", "-n", "0.1", "-t", "600", "-o", path, "-f", AFTER],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
     wait_for(lambda: path.exists() and path.read_text().count("===") >= 2)
     process.send_signal(signal.SIGINT)
     text, errors = process.communicate(timeout=30)
@@ -659,6 +820,7 @@ def test_record_ends_early_and_reports(tmp_path):
 
 def wait_for(truth, limit=30):
     import time
+
     end = time.monotonic() + limit
     while not truth():
         assert time.monotonic() < end
@@ -678,14 +840,22 @@ def test_long_recording_takes_no_more_memory(tmp_path):
 
 def peak_memory(path):
     """Bytes that Python's own objects take while a recording is looked at."""
-    script = ("import sys, tracemalloc; sys.path.insert(0, sys.argv[1])\n"
-              "from hashstats_tool import peaks, recording\n"
-              "tracemalloc.start()\n"
-              "peaks.of(recording.load(sys.argv[2]))\n"
-              "print(tracemalloc.get_traced_memory()[1])\n")
-    return int(subprocess.run([sys.executable, "-c", script, FOLDER, path],
-                              text=True, capture_output=True, check=True,
-                              env=environment()).stdout)
+    script = (
+        "import sys, tracemalloc; sys.path.insert(0, sys.argv[1])\n"
+        "from hashstats_tool import peaks, recording\n"
+        "tracemalloc.start()\n"
+        "peaks.of(recording.load(sys.argv[2]))\n"
+        "print(tracemalloc.get_traced_memory()[1])\n"
+    )
+    return int(
+        subprocess.run(
+            [sys.executable, "-c", script, FOLDER, path],
+            text=True,
+            capture_output=True,
+            check=True,
+            env=environment(),
+        ).stdout
+    )
 
 
 def test_heat_map_of_many_samples_has_all_of_them():
@@ -693,8 +863,7 @@ def test_heat_map_of_many_samples_has_all_of_them():
     for place in (0, 700, 1299):
         copies = [file(table("dentry", 1000, 24))] * 1300
         copies[place] = file(table("dentry", *FULL))
-        text = said("report", "dentry", "-f", "-", COLUMNS="100",
-                    text=recording(*copies, step=1))
+        text = said("report", "dentry", "-f", "-", COLUMNS="100", text=recording(*copies, step=1))
         assert text.startswith("1300 readings in 1299 s")
         rows = {line[:5].strip(): line[6:] for line in text.splitlines()[3:]}
         assert len(rows["4"].strip()) == 1 and "1299 s" in text
@@ -707,17 +876,23 @@ def test_recording_that_was_cut_off():
     assert "passed over" in done.stderr
 
 
-@pytest.mark.parametrize("text,line", [
-    ("recording: 2\n", 1), ("recording: 1\n", 1), ("recording: 1\nwhat\n", 2),
-    ("recording: 1\n=== soon\n", 2),
-    (GROWING.replace("=== 1764000020", "=== 1764000010"), -1),
-    (GROWING.replace("objects: 3200", "objects: many"), None)], ids=str)
+@pytest.mark.parametrize(
+    "text,line",
+    [
+        ("recording: 2\n", 1),
+        ("recording: 1\n", 1),
+        ("recording: 1\nwhat\n", 2),
+        ("recording: 1\n=== soon\n", 2),
+        (GROWING.replace("=== 1764000020", "=== 1764000010"), -1),
+        (GROWING.replace("objects: 3200", "objects: many"), None),
+    ],
+    ids=str,
+)
 def test_broken_recording(text, line):
     done = hashstats("report", "-f", "-", text=text)
-    found = re.fullmatch(r"hashstats: standard input, line (\d+): .*expected .*\n",
-                         done.stderr)
+    found = re.fullmatch(r"hashstats: standard input, line (\d+): .*expected .*\n", done.stderr)
     if line == -1:
-        line = 1 + text[:text.rindex("===")].count("\n")
+        line = 1 + text[: text.rindex("===")].count("\n")
     line = line or 1 + text.split("\n").index("objects: many")
     assert done.returncode == 2 and int(found[1]) == line
 
@@ -729,19 +904,19 @@ def test_show_of_a_recording():
 
 # --- how fast, how small ------------------------------------------------------
 
+
 def big_file():
     """40 tables of 2^24 buckets, as chance fills them."""
     chains = (10175919, 5087960, 1271990, 211998, 26500, 2650, 199)
     assert sum(chains) == 1 << 24
-    return file(*(table(f"table{n}", *chains, lookups=1000, hits=500)
-                  for n in range(40)))
+    return file(*(table(f"table{n}", *chains, lookups=1000, hits=500) for n in range(40)))
 
 
 def processor_seconds(words):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env=environment())
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def test_show_takes_little_time(tmp_path):
@@ -753,8 +928,9 @@ def test_show_takes_little_time(tmp_path):
     saved.write_text(big_file())
     python = [sys.executable, "-I"]
     alone = min(processor_seconds([*python, "-c", "pass"]) for _ in range(5))
-    whole = min(processor_seconds([*python, installed / "hashstats", "-f", saved])
-                for _ in range(5))
+    whole = min(
+        processor_seconds([*python, installed / "hashstats", "-f", saved]) for _ in range(5)
+    )
     assert (whole - alone) * 1000 < OWN_MILLISECONDS
 
 
@@ -762,6 +938,5 @@ def test_standard_library_alone():
     """Nothing is imported that Debian's python3 lacks, matplotlib apart."""
     names = set()
     for path in (FOLDER / "hashstats_tool").glob("*.py"):
-        names |= set(re.findall(r"^ *(?:import|from) ([a-z_0-9]+)", path.read_text(),
-                                re.MULTILINE))
+        names |= set(re.findall(r"^ *(?:import|from) ([a-z_0-9]+)", path.read_text(), re.MULTILINE))
     assert names - {"matplotlib"} <= set(sys.stdlib_module_names)

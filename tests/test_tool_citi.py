@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-import hashstats_file
+from guest import hashstats_file
 from toykernel import ROOT
 
 TOOL = ROOT / "tools/hashstats/hashstats"
@@ -24,42 +24,49 @@ class Paper:
 
     def __init__(self, name, head, buckets, objects, percents):
         self.name = name
-        (self.lookups, self.hit_rate, self.buckets, self.objects,
-         self.longest) = head
-        self.rows = [*zip([*map(str, range(16)), ">15"], buckets, objects,
-                          percents)]
+        (self.lookups, self.hit_rate, self.buckets, self.objects, self.longest) = head
+        self.rows = [*zip([*map(str, range(16)), ">15"], buckets, objects, percents)]
 
 
 NONE = [0] * 5
 PAPER = {
-    1: Paper("buffer", (296481, 54, 16384, 37256, 116),
-             [12047, 1037, 381, 295, 325, 399, 188, 303, 160, 169, 224, 64, 49,
-              15, 3, 4, 721],
-             [0, 1037, 762, 885, 1300, 1995, 1128, 2121, 1280, 1521, 2240, 704,
-              588, 195, 42, 60, 21398],
-             [0, 2, 4, 7, 10, 16, 19, 24, 28, 32, 38, 40, 41, 42, 42, 42, 100]),
-    2: Paper("buffer", (3548568, 78, 16384, 2644, 80),
-             [16167, 110, 10, 3, 1, 0, 3, 1, 6, 2, 1, 2, 3, 3, 3, 1, 68],
-             [0, 110, 20, 9, 4, 0, 18, 7, 48, 18, 10, 22, 36, 39, 42, 15, 2246],
-             [0, 4, 4, 5, 5, 5, 6, 6, 8, 8, 9, 10, 11, 12, 14, 15, 100]),
-    3: Paper("buffer", (287696, 54, 16384, 37261, 11),
-             [2034, 3317, 4034, 3833, 2082, 712, 222, 78, 46, 19, 5, 2, *NONE],
-             [0, 3317, 8068, 11499, 8328, 3560, 1332, 546, 368, 171, 50, 22,
-              *NONE],
-             [0, 8, 30, 61, 83, 93, 96, 98, 99, 99, 99, *[100] * 6]),
-    4: Paper("buffer", (3530977, 78, 16384, 2717, 6),
-             [14302, 1555, 442, 73, 5, 3, 4, *NONE, *NONE],
-             [0, 1555, 884, 219, 20, 15, 24, *NONE, *NONE],
-             [0, 57, 89, 97, 98, 99, *[100] * 11]),
-    5: Paper("inode", (189321, 3, 256, 9785, 54),
-             [0] * 16 + [256], [0] * 16 + [9785], [0] * 16 + [100]),
+    1: Paper(
+        "buffer",
+        (296481, 54, 16384, 37256, 116),
+        [12047, 1037, 381, 295, 325, 399, 188, 303, 160, 169, 224, 64, 49, 15, 3, 4, 721],
+        [0, 1037, 762, 885, 1300, 1995, 1128, 2121, 1280, 1521, 2240, 704, 588, 195, 42, 60, 21398],
+        [0, 2, 4, 7, 10, 16, 19, 24, 28, 32, 38, 40, 41, 42, 42, 42, 100],
+    ),
+    2: Paper(
+        "buffer",
+        (3548568, 78, 16384, 2644, 80),
+        [16167, 110, 10, 3, 1, 0, 3, 1, 6, 2, 1, 2, 3, 3, 3, 1, 68],
+        [0, 110, 20, 9, 4, 0, 18, 7, 48, 18, 10, 22, 36, 39, 42, 15, 2246],
+        [0, 4, 4, 5, 5, 5, 6, 6, 8, 8, 9, 10, 11, 12, 14, 15, 100],
+    ),
+    3: Paper(
+        "buffer",
+        (287696, 54, 16384, 37261, 11),
+        [2034, 3317, 4034, 3833, 2082, 712, 222, 78, 46, 19, 5, 2, *NONE],
+        [0, 3317, 8068, 11499, 8328, 3560, 1332, 546, 368, 171, 50, 22, *NONE],
+        [0, 8, 30, 61, 83, 93, 96, 98, 99, 99, 99, *[100] * 6],
+    ),
+    4: Paper(
+        "buffer",
+        (3530977, 78, 16384, 2717, 6),
+        [14302, 1555, 442, 73, 5, 3, 4, *NONE, *NONE],
+        [0, 1555, 884, 219, 20, 15, 24, *NONE, *NONE],
+        [0, 57, 89, 97, 98, 99, *[100] * 11],
+    ),
+    5: Paper(
+        "inode", (189321, 3, 256, 9785, 54), [0] * 16 + [256], [0] * 16 + [9785], [0] * 16 + [100]
+    ),
 }
 # What a reader of the paper would say: 1 and 2 "congregate in large buckets" with
 # most buckets empty, 3 is "what a preferred bucket size distribution looks like", in
 # 4 buffers are found "after checking fewer than two or three", and 5 has "too many
 # objects in an undersized hash table".
-VERDICT = {1: {"skewed"}, 2: {"skewed"}, 3: {"ok"}, 4: {"ok", "oversized"},
-           5: {"crowded"}}
+VERDICT = {1: {"skewed"}, 2: {"skewed"}, 3: {"ok"}, 4: {"ok", "oversized"}, 5: {"crowded"}}
 
 every = pytest.mark.parametrize("number", PAPER)
 
@@ -74,8 +81,7 @@ def parsed(number):
 
 
 def hashstats(*words):
-    done = subprocess.run([TOOL, *words], text=True, capture_output=True,
-                          stdin=subprocess.DEVNULL)
+    done = subprocess.run([TOOL, *words], text=True, capture_output=True, stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -87,6 +93,7 @@ def told(number):
 
 
 # --- the samples --------------------------------------------------------------
+
 
 @every
 def test_sample_has_the_paper_s_rows(number):
@@ -118,19 +125,20 @@ def test_paper_adds_up(number):
 def test_what_we_reckoned_is_what_the_kernel_would(number):
     table = parsed(number)
     n, m = table["objects"], table["buckets"]
-    assert table["used-expected"] == pytest.approx(m * (1 - (1 - 1 / m)**n),
-                                                   abs=0.001)
-    assert table["nodes-per-hit-expected"] == pytest.approx(
-        1 + (n - 1) / (2 * m), abs=0.001)
-    lengths = [length for size, (_, buckets, _, _) in enumerate(table.rows[:-1])
-               for length in [size] * buckets]
+    assert table["used-expected"] == pytest.approx(m * (1 - (1 - 1 / m) ** n), abs=0.001)
+    assert table["nodes-per-hit-expected"] == pytest.approx(1 + (n - 1) / (2 * m), abs=0.001)
+    lengths = [
+        length
+        for size, (_, buckets, _, _) in enumerate(table.rows[:-1])
+        for length in [size] * buckets
+    ]
     lengths += long_chains(table)
     assert len(lengths) == m and sum(lengths) == n
     squares = sum(length**2 for length in lengths)
-    assert table["nodes-per-hit"] == pytest.approx((squares + n) / 2 / n,
-                                                   abs=0.001)
+    assert table["nodes-per-hit"] == pytest.approx((squares + n) / 2 / n, abs=0.001)
     assert table["variance-over-mean"] == pytest.approx(
-        (squares / m - (n / m)**2) / (n / m), abs=0.001)
+        (squares / m - (n / m) ** 2) / (n / m), abs=0.001
+    )
 
 
 def long_chains(table):
@@ -139,16 +147,18 @@ def long_chains(table):
     if not buckets:
         return []
     each, rest = divmod(objects - table["longest"], buckets - 1)
-    return ([table["longest"]] + [each + 1] * rest
-            + [each] * (buckets - 1 - rest))
+    return [table["longest"]] + [each + 1] * rest + [each] * (buckets - 1 - rest)
 
 
 # --- what the tool makes of them ----------------------------------------------
 
+
 @every
 def test_tool_gives_the_rows_back(number):
-    rows = [(row["size"], row["buckets"], row["objects"], row["sum_pct"])
-            for row in told(number)["histogram"]]
+    rows = [
+        (row["size"], row["buckets"], row["objects"], row["sum_pct"])
+        for row in told(number)["histogram"]
+    ]
     assert [(str(size), *rest) for size, *rest in rows] == PAPER[number].rows
 
 
@@ -170,8 +180,9 @@ def load(number):
 
 
 def reached(number, size):
-    return next(row["sum_pct"] for row in told(number)["histogram"]
-                if str(row["size"]) == str(size))
+    return next(
+        row["sum_pct"] for row in told(number)["histogram"] if str(row["size"]) == str(size)
+    )
 
 
 def test_histogram_1_in_the_words_of_the_paper():
@@ -210,10 +221,10 @@ def test_histogram_5_in_the_words_of_the_paper():
 def test_advice_for_the_inodes_of_the_paper():
     """Its 12 and its 14 bits were faster than 256 buckets; an object a bucket is
     the larger of the two."""
-    assert "\nhash_entries=inode:16K\n" in hashstats("advise", "-f",
-                                                     str(sample(5)))
+    assert "\nhash_entries=inode:16K\n" in hashstats("advise", "-f", str(sample(5)))
     assert "\nhash_entries=inode:4K\n" in hashstats(
-        "advise", "--target", "2.5", "-f", str(sample(5)))
+        "advise", "--target", "2.5", "-f", str(sample(5))
+    )
 
 
 def test_no_larger_table_is_advised_for_a_skewed_one():

@@ -15,68 +15,72 @@ from toyhashstats import TOOL, histogram
 
 LONGEST_COMPLAINT = 400
 
+
 def rows(*buckets):
     """The histogram of so many buckets with 0, 1, ... objects."""
     return [*histogram(buckets)]
 
 
-GOOD = "\n".join([
-    "version: 1",
-    "counting: on",
-    "",
-    "name: dentry",
-    "buckets: 8",
-    "bytes: 64",
-    "sized-by: memory",
-    "objects: 10",
-    "used: 6",
-    "used-expected: 5.895",
-    "longest: 3",
-    "capped: 0",
-    "nodes-per-hit: 1.500",
-    "nodes-per-hit-expected: 1.563",
-    "variance-over-mean: 0.750",
-    "walk-us: 120",
-    "walk-longest-us: 7",
-    "lookups: 1000",
-    "hits: 900",
-    "hit-rate: 0.900",
-    "nodes-per-counted-hit: 1.400",
-    "nodes-per-counted-miss: 1.200",
-    *rows(2, 3, 2, 1),
-    "",
-    "name: mbcache",
-    "instance: ext4 vda ea-block",
-    "buckets: 4",
-    "bytes: 32",
-    "sized-by: minimum",
-    "objects: 4",
-    "used: 3",
-    "used-expected: 2.734",
-    "longest: 2",
-    "capped: 0",
-    "nodes-per-hit: 1.250",
-    "nodes-per-hit-expected: 1.375",
-    "variance-over-mean: 0.500",
-    "walk-us: 3",
-    "walk-longest-us: 1",
-    *rows(1, 2, 1),
-    "",
-    "name: folio_wait",
-    "buckets: 256",
-    "bytes: 6144",
-    "sized-by: command line",
-    "wakes: 100",
-    "entries-examined: 150",
-    "entries-matched: 120",
-    "functions-called: 120",
-    "foreign-per-wake: 0.300",
-    "",
-    "name: page",
-    "buckets: 0",
-    "bytes: 0",
-    "sized-by: off",
-    ""])
+GOOD = "\n".join(
+    [
+        "version: 1",
+        "counting: on",
+        "",
+        "name: dentry",
+        "buckets: 8",
+        "bytes: 64",
+        "sized-by: memory",
+        "objects: 10",
+        "used: 6",
+        "used-expected: 5.895",
+        "longest: 3",
+        "capped: 0",
+        "nodes-per-hit: 1.500",
+        "nodes-per-hit-expected: 1.563",
+        "variance-over-mean: 0.750",
+        "walk-us: 120",
+        "walk-longest-us: 7",
+        "lookups: 1000",
+        "hits: 900",
+        "hit-rate: 0.900",
+        "nodes-per-counted-hit: 1.400",
+        "nodes-per-counted-miss: 1.200",
+        *rows(2, 3, 2, 1),
+        "",
+        "name: mbcache",
+        "instance: ext4 vda ea-block",
+        "buckets: 4",
+        "bytes: 32",
+        "sized-by: minimum",
+        "objects: 4",
+        "used: 3",
+        "used-expected: 2.734",
+        "longest: 2",
+        "capped: 0",
+        "nodes-per-hit: 1.250",
+        "nodes-per-hit-expected: 1.375",
+        "variance-over-mean: 0.500",
+        "walk-us: 3",
+        "walk-longest-us: 1",
+        *rows(1, 2, 1),
+        "",
+        "name: folio_wait",
+        "buckets: 256",
+        "bytes: 6144",
+        "sized-by: command line",
+        "wakes: 100",
+        "entries-examined: 150",
+        "entries-matched: 120",
+        "functions-called: 120",
+        "foreign-per-wake: 0.300",
+        "",
+        "name: page",
+        "buckets: 0",
+        "bytes: 0",
+        "sized-by: off",
+        "",
+    ]
+)
 LINES = GOOD.split("\n")
 
 
@@ -88,7 +92,7 @@ def where(start):
 def put(start, text):
     """Another line for the first that begins so; wrong is this line."""
     n = where(start)
-    return "\n".join([*LINES[:n - 1], text, *LINES[n:]]), [n]
+    return "\n".join([*LINES[: n - 1], text, *LINES[n:]]), [n]
 
 
 def value(label, text):
@@ -106,8 +110,7 @@ def drop(start, count=1):
     n = where(start)
     first = max([0] + [k for k in range(1, n) if not LINES[k - 1]]) + 1
     last = next(k for k in range(n, len(LINES) + 1) if not LINES[k - 1])
-    return ("\n".join([*LINES[:n - 1], *LINES[n - 1 + count:]]),
-            [*range(first, last + 1)])
+    return ("\n".join([*LINES[: n - 1], *LINES[n - 1 + count :]]), [*range(first, last + 1)])
 
 
 def row(size, buckets, objects, percent):
@@ -117,17 +120,16 @@ def row(size, buckets, objects, percent):
 def swap(start, count=1):
     """The line that begins so and the next one change places."""
     n = where(start)
-    return ("\n".join([*LINES[:n - 1], LINES[n], LINES[n - 1], *LINES[n + 1:]]),
-            [n, n + 1])
+    return ("\n".join([*LINES[: n - 1], LINES[n], LINES[n - 1], *LINES[n + 1 :]]), [n, n + 1])
 
 
 def cut(start, letters):
     """The file ends so many letters into the line that begins so."""
     n = where(start)
-    return "\n".join([*LINES[:n - 1], LINES[n - 1][:letters]]), [n, n - 1]
+    return "\n".join([*LINES[: n - 1], LINES[n - 1][:letters]]), [n, n - 1]
 
 
-SECOND = LINES[where("name: mbcache") - 1:where("name: folio_wait") - 2]
+SECOND = LINES[where("name: mbcache") - 1 : where("name: folio_wait") - 2]
 MANY = "9" * 5000
 
 MALFORMED = {
@@ -191,9 +193,10 @@ MALFORMED = {
     "decimal comma": value("hit-rate", "0,900"),
     "word for a fraction": value("variance-over-mean", "low"),
     # Tables.
-    "no empty line before a table": ("\n".join(
-        LINES[:where("name: mbcache") - 2] + LINES[where("name: mbcache") - 1:]),
-        [where("name: mbcache") - 1]),
+    "no empty line before a table": (
+        "\n".join(LINES[: where("name: mbcache") - 2] + LINES[where("name: mbcache") - 1 :]),
+        [where("name: mbcache") - 1],
+    ),
     "table without a name": drop("name: dentry"),
     "name is not first": swap("name: dentry"),
     "empty name": put("name: dentry", "name:"),
@@ -203,8 +206,7 @@ MALFORMED = {
     "label twice": add("objects", "objects: 10"),
     "label twice with another value": add("buckets", "buckets: 16"),
     "name twice in a table": add("buckets", "name: inode"),
-    "table twice": ("\n".join([*LINES[:-1], "", *SECOND, ""]),
-                    [len(LINES) + 1, len(LINES) + 2]),
+    "table twice": ("\n".join([*LINES[:-1], "", *SECOND, ""]), [len(LINES) + 1, len(LINES) + 2]),
     "two tables without an instance": put("name: page", "name: folio_wait"),
     "histogram without objects": drop("objects"),
     "histogram without used": drop("used"),
@@ -234,12 +236,12 @@ MALFORMED = {
     "objects without buckets": row(2, 0, 4, 70),
     "row >15 has too few objects": (
         re.sub(r" >15 .*", " >15          1         15     100", GOOD, count=1),
-        [where(" >15")]),
+        [where(" >15")],
+    ),
     "percentage beyond 100": row(3, 1, 3, 101),
     "percentage falls": row(2, 2, 4, 20),
     "percentage is wrong": row(1, 3, 3, 90),
-    "last percentage is not 100": put(
-        " >15", " >15          0          0      99"),
+    "last percentage is not 100": put(" >15", " >15          0          0      99"),
 }
 
 
@@ -248,15 +250,18 @@ def elsewhere(result):
     return result[0], drop("objects")[1]
 
 
-MALFORMED |= {name: elsewhere(result) for name, result in {
-    "buckets do not add up": value("buckets", "9"),
-    "objects do not add up": value("objects", "11"),
-    "used is not what the rows say": value("used", "7"),
-    "longest is shorter than a chain": value("longest", "2"),
-    "longest is longer than any chain": value("longest", "4"),
-    "more used than buckets": value("used", "80"),
-    "row 0 does not add up": row(0, 3, 0, 0),
-}.items()}
+MALFORMED |= {
+    name: elsewhere(result)
+    for name, result in {
+        "buckets do not add up": value("buckets", "9"),
+        "objects do not add up": value("objects", "11"),
+        "used is not what the rows say": value("used", "7"),
+        "longest is shorter than a chain": value("longest", "2"),
+        "longest is longer than any chain": value("longest", "4"),
+        "more used than buckets": value("used", "80"),
+        "row 0 does not add up": row(0, 3, 0, 0),
+    }.items()
+}
 
 MALFORMED |= {
     "cut in the version": cut("version", 6),
@@ -267,16 +272,18 @@ MALFORMED |= {
     "cut in the head": cut("size ", 10),
     "cut in a row": cut("   2", 12),
     "cut in the last row": cut(" >15", 20),
-    "ends within the rows": ("\n".join(LINES[:where("   9")]) + "\n",
-                             [where("   9"), where("   9") + 1]),
-    "ends within the labels": ("\n".join(LINES[:where("buckets")]) + "\n",
-                               [where("name: dentry"), where("buckets"),
-                                where("buckets") + 1]),
+    "ends within the rows": (
+        "\n".join(LINES[: where("   9")]) + "\n",
+        [where("   9"), where("   9") + 1],
+    ),
+    "ends within the labels": (
+        "\n".join(LINES[: where("buckets")]) + "\n",
+        [where("name: dentry"), where("buckets"), where("buckets") + 1],
+    ),
 }
 
 BYTES = {
-    "not UTF-8": (GOOD.replace("dentry", "d\xe9ntry").encode("latin-1"),
-                  where("name: dentry")),
+    "not UTF-8": (GOOD.replace("dentry", "d\xe9ntry").encode("latin-1"), where("name: dentry")),
     "UTF-16": (GOOD.encode("utf-16"), 1),
     "compressed": (b"\x1f\x8b\x08\x00" + bytes(range(256)), 1),
     "zeros": (bytes(4096), 1),
@@ -287,10 +294,15 @@ BYTES = {
 
 def hashstats(*words, wrapper=(), **kw):
     kw = {"input": b""} | kw
-    env = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "COLUMNS": "200",
-           "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run([*wrapper, sys.executable, TOOL, *words],
-                          capture_output=True, env=env, timeout=60, **kw)
+    env = {
+        "PATH": os.environ["PATH"],
+        "LC_ALL": "C.UTF-8",
+        "COLUMNS": "200",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    return subprocess.run(
+        [*wrapper, sys.executable, TOOL, *words], capture_output=True, env=env, timeout=60, **kw
+    )
 
 
 def complaint(done):
@@ -319,6 +331,7 @@ def saved(tmp_path):
         path = tmp_path / "saved"
         path.write_bytes(content)
         return str(path)
+
     return save
 
 
@@ -327,7 +340,8 @@ def test_the_corpus_is_large():
 
 
 def test_the_good_file_is_good(saved):
-    import hashstats_file
+    from guest import hashstats_file
+
     assert len(hashstats_file.parse(GOOD)) == 4
     done = hashstats("show", "-f", saved(GOOD.encode()))
     assert (done.returncode, done.stderr) == (0, b"")
@@ -377,12 +391,14 @@ def test_standard_input():
 
 def test_standard_input_is_closed():
     done = subprocess.run(
-        ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, TOOL, "show",
-         "-f", "-"], capture_output=True)
+        ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, TOOL, "show", "-f", "-"],
+        capture_output=True,
+    )
     complaint(done)
 
 
 # --- what cannot be read at all -----------------------------------------------
+
 
 def test_no_such_file(tmp_path):
     said = complaint(hashstats("show", "-f", str(tmp_path / "none")))
@@ -398,16 +414,14 @@ def test_no_permission(tmp_path):
     path = tmp_path / "saved"
     path.write_text(GOOD)
     path.chmod(0)
-    wrapper = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] \
-        if os.geteuid() == 0 else []
+    wrapper = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []
     said = complaint(hashstats("show", "-f", str(path), wrapper=wrapper))
     assert "ermi" in said
 
 
 def test_read_error():
     """Opening it works, reading does not: nothing is mapped at address 0."""
-    assert "/proc/self/mem" in complaint(hashstats("show", "-f",
-                                                   "/proc/self/mem"))
+    assert "/proc/self/mem" in complaint(hashstats("show", "-f", "/proc/self/mem"))
 
 
 def test_odd_file_name(tmp_path):
@@ -422,15 +436,30 @@ def test_no_such_table(saved):
     assert "dentries" in said and "dentry" in said.replace("dentries", "")
 
 
-@pytest.mark.parametrize("words", [
-    ["nothing"], ["--nothing"], ["show", "--nothing"], ["hist"], ["diff"],
-    ["diff", "/dev/null"], ["watch", "-n", "0"], ["watch", "-n", "-1"],
-    ["watch", "-n", "soon"], ["watch", "-n", "nan"], ["show", "-f"],
-    ["advise", "--target", "0"], ["advise", "--target", "few"],
-    ["advise", "--target", "0.5"], ["advise", "--target", "nan"],
-    ["advise", "--budget", "-1"], ["advise", "--budget", "101%"],
-    ["advise", "--budget", "much"],
-], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nothing"],
+        ["--nothing"],
+        ["show", "--nothing"],
+        ["hist"],
+        ["diff"],
+        ["diff", "/dev/null"],
+        ["watch", "-n", "0"],
+        ["watch", "-n", "-1"],
+        ["watch", "-n", "soon"],
+        ["watch", "-n", "nan"],
+        ["show", "-f"],
+        ["advise", "--target", "0"],
+        ["advise", "--target", "few"],
+        ["advise", "--target", "0.5"],
+        ["advise", "--target", "nan"],
+        ["advise", "--budget", "-1"],
+        ["advise", "--budget", "101%"],
+        ["advise", "--budget", "much"],
+    ],
+    ids=" ".join,
+)
 def test_usage(words):
     done = hashstats(*words)
     assert done.returncode == 2 and done.stdout == b""
@@ -451,13 +480,13 @@ ACCEPTED = {
 SILENT = {
     "counting is off": value("counting", "off")[0],
     "no counted look-ups": "\n".join(
-        line for line in LINES
-        if not re.match("lookups|hit|nodes-per-counted", line)),
-    "no time of the walk": "\n".join(line for line in LINES
-                                     if not line.startswith("walk")),
-    "one table": "\n".join(LINES[:where("name: mbcache") - 2]) + "\n",
-    "numbers of 64 bits": re.sub("^bytes: 6144", "bytes: 18446744073709551615",
-                                 GOOD, flags=re.MULTILINE),
+        line for line in LINES if not re.match("lookups|hit|nodes-per-counted", line)
+    ),
+    "no time of the walk": "\n".join(line for line in LINES if not line.startswith("walk")),
+    "one table": "\n".join(LINES[: where("name: mbcache") - 2]) + "\n",
+    "numbers of 64 bits": re.sub(
+        "^bytes: 6144", "bytes: 18446744073709551615", GOOD, flags=re.MULTILINE
+    ),
     "instance with odd signs": GOOD.replace("ext4 vda", 'ext4 "dm-0" \\ {a="b"}'),
 }
 
@@ -476,8 +505,7 @@ def test_passed_over_with_a_note(name, saved):
 
 
 def test_one_note_for_a_field_of_many_tables(saved):
-    text = re.sub("^buckets: ", "colour: blue\nbuckets: ", GOOD,
-                  flags=re.MULTILINE)
+    text = re.sub("^buckets: ", "colour: blue\nbuckets: ", GOOD, flags=re.MULTILINE)
     done = hashstats("show", "-f", saved(text.encode()))
     assert done.returncode == 0
     assert done.stderr.decode().count("colour") == 1
@@ -495,8 +523,7 @@ def test_accepted_in_silence(name, saved):
 
 COPY = GOOD.rstrip("\n") + "\n"
 COPY_LINES = COPY.count("\n")
-RECORDING = (f"recording: 1\n=== 1764000000.000\n{COPY}"
-             f"=== 1764000001.000\n{COPY}")
+RECORDING = f"recording: 1\n=== 1764000000.000\n{COPY}=== 1764000001.000\n{COPY}"
 # Where the second copy begins.
 SECOND_COPY = 2 + COPY_LINES + 2
 
@@ -507,11 +534,14 @@ BAD_RECORDINGS = {
     "time is no number": (RECORDING.replace("=== 1764000000.000", "=== today"), 2),
     "time is negative": (RECORDING.replace("=== 17", "=== -17", 1), 2),
     "first copy is wrong": (
-        RECORDING.replace("objects: 10", "objects: ten", 1), 2 + where("objects")),
-    "first copy is empty": (
-        RECORDING.replace(f"00.000\n{COPY}", "00.000\n", 1), 3),
-    "only copy is cut off": (f"recording: 1\n=== 1764000000.000\n{COPY[:300]}",
-                             2 + COPY[:300].count("\n") + 1),
+        RECORDING.replace("objects: 10", "objects: ten", 1),
+        2 + where("objects"),
+    ),
+    "first copy is empty": (RECORDING.replace(f"00.000\n{COPY}", "00.000\n", 1), 3),
+    "only copy is cut off": (
+        f"recording: 1\n=== 1764000000.000\n{COPY[:300]}",
+        2 + COPY[:300].count("\n") + 1,
+    ),
 }
 
 
@@ -525,7 +555,7 @@ def test_bad_recording(name, command, saved):
 
 def test_error_in_a_later_copy_has_its_line_in_the_file(saved):
     third = RECORDING + f"=== 1764000002.000\n{COPY}"
-    before, after = third[:len(RECORDING) // 2], third[len(RECORDING) // 2:]
+    before, after = third[: len(RECORDING) // 2], third[len(RECORDING) // 2 :]
     text = before + after.replace("objects: 10", "objects: ten", 1)
     said = complaint(hashstats("report", "-f", saved(text.encode())))
     assert numbered(said) == SECOND_COPY - 1 + where("objects")
@@ -548,27 +578,70 @@ def test_recording_where_one_copy_is_wanted(command, saved):
 
 # --- well formed, and yet odd ----------------------------------------------------
 
-EMPTY = "\n".join(["name: odd", "buckets: 0", "bytes: 0", "sized-by: off",
-                   "objects: 0", "used: 0", "longest: 0", *rows(), ""])
+EMPTY = "\n".join(
+    [
+        "name: odd",
+        "buckets: 0",
+        "bytes: 0",
+        "sized-by: off",
+        "objects: 0",
+        "used: 0",
+        "longest: 0",
+        *rows(),
+        "",
+    ]
+)
 ODD = {
     "histogram of no buckets": "version: 1\ncounting: on\n\n" + EMPTY,
     "table of no bytes": value("bytes", "0")[0],
     "less bytes than buckets": value("bytes", "7")[0],
-    "no objects, all the rest": "\n".join([
-        "version: 1", "counting: on", "", "name: dentry", "buckets: 4",
-        "bytes: 32", "sized-by: memory", "objects: 0", "used: 0", "longest: 0",
-        "nodes-per-hit: 0.000", "lookups: 0", "hits: 0", "hit-rate: 0.000",
-        *rows(4), ""]),
-    "largest table": GOOD.replace("buckets: 256\nbytes: 6144",
-                                  f"buckets: {2**63}\nbytes: {2**64 - 1}"),
-    "one bucket": "\n".join([
-        "version: 1", "counting: off", "", "name: dentry", "buckets: 1",
-        "bytes: 8", "sized-by: minimum", "objects: 1", "used: 1", "longest: 1",
-        *rows(0, 1), ""]),
+    "no objects, all the rest": "\n".join(
+        [
+            "version: 1",
+            "counting: on",
+            "",
+            "name: dentry",
+            "buckets: 4",
+            "bytes: 32",
+            "sized-by: memory",
+            "objects: 0",
+            "used: 0",
+            "longest: 0",
+            "nodes-per-hit: 0.000",
+            "lookups: 0",
+            "hits: 0",
+            "hit-rate: 0.000",
+            *rows(4),
+            "",
+        ]
+    ),
+    "largest table": GOOD.replace(
+        "buckets: 256\nbytes: 6144", f"buckets: {2**63}\nbytes: {2**64 - 1}"
+    ),
+    "one bucket": "\n".join(
+        [
+            "version: 1",
+            "counting: off",
+            "",
+            "name: dentry",
+            "buckets: 1",
+            "bytes: 8",
+            "sized-by: minimum",
+            "objects: 1",
+            "used: 1",
+            "longest: 1",
+            *rows(0, 1),
+            "",
+        ]
+    ),
 }
 ODD_COMMANDS = {
-    "show": [], "hist": ["odd", "dentry"], "json": [], "openmetrics": [],
-    "report": [], "advise": ["--budget", "1"],
+    "show": [],
+    "hist": ["odd", "dentry"],
+    "json": [],
+    "openmetrics": [],
+    "report": [],
+    "advise": ["--budget", "1"],
 }
 
 
@@ -587,7 +660,9 @@ def test_odd_but_well_formed(name, command, main, saved, capsys):
 
 # --- no line is needed without the tool saying so -----------------------------
 
-EVERY_LABEL = GOOD.replace("name: page\nbuckets: 0\nbytes: 0\nsized-by: off\n", """\
+EVERY_LABEL = GOOD.replace(
+    "name: page\nbuckets: 0\nbytes: 0\nsized-by: off\n",
+    """\
 name: page
 buckets: 8
 bytes: 64
@@ -600,34 +675,42 @@ nodes-per-counted-miss: 0.250
 stale: 5
 cache-hits: 150
 cache-hit-rate: 0.750
-""")
+""",
+)
 # The same some time later: each counter grew.
-LATER = re.sub(r"(?m)^(lookups|hits|wakes|entries-\w+|functions-called|stale"
-               r"|cache-hits): (\d+)$",
-               lambda match: f"{match[1]}: {2 * int(match[2])}", EVERY_LABEL)
+LATER = re.sub(
+    r"(?m)^(lookups|hits|wakes|entries-\w+|functions-called|stale"
+    r"|cache-hits): (\d+)$",
+    lambda match: f"{match[1]}: {2 * int(match[2])}",
+    EVERY_LABEL,
+)
 
 
 def without(text, line):
     lines = text.split("\n")
-    return "\n".join([*lines[:line], *lines[line + 1:]])
+    return "\n".join([*lines[:line], *lines[line + 1 :]])
 
 
 @pytest.fixture(scope="module")
 def main():
     sys.path.insert(0, str(TOOL.parent))
     from hashstats_tool.cli import main
+
     return main
 
 
-@pytest.mark.parametrize("command", ["show", "hist", "diff", "json", "openmetrics",
-                                     "advise", "watch"])
+@pytest.mark.parametrize(
+    "command", ["show", "hist", "diff", "json", "openmetrics", "advise", "watch"]
+)
 def test_without_any_one_line(command, main, tmp_path, capsys):
     """Each line of a file is left out once: a result or a complaint comes."""
     whole, less = tmp_path / "whole", tmp_path / "less"
     whole.write_text(EVERY_LABEL)
-    words = {"diff": ["diff", str(whole), str(less)],
-             "hist": ["hist", "dentry", "-f", str(less)],
-             "watch": ["watch", "-n", "1", "--count", "1", "-f", str(less)]}
+    words = {
+        "diff": ["diff", str(whole), str(less)],
+        "hist": ["hist", "dentry", "-f", str(less)],
+        "watch": ["watch", "-n", "1", "--count", "1", "-f", str(less)],
+    }
     statuses = set()
     for line in range(LATER.count("\n")):
         less.write_text(without(LATER, line))

@@ -11,15 +11,14 @@ from typing import NamedTuple
 
 import pytest
 
-import guest
-import limits
 import marked
+from guest import limits, vm
 from toyhashstats import hashstats, said
 
 TOO_SMALL = "hash_entries=dentry:256,inode:128,folio_wait:16,mbcache:16"
 MBCACHE = "mbcache ext4 vda ea-block"
 TABLES = ("dentry", "inode", "folio_wait", MBCACHE)
-WITHIN = 0.15                   # of the nodes that are observed
+WITHIN = 0.15  # of the nodes that are observed
 DISK = "64M"
 
 # Free pages lie in no order, as on a machine that has run for a while: neighbours,
@@ -44,20 +43,20 @@ xattr_bench -p 1 -f 400 -v 300 -n 1000 /mnt/vda
 echo "=== file"
 cat /proc/hashstats
 """
-SLOW = ["-drive", "file=slow,format=raw,if=virtio,cache=unsafe,"
-        "throttling.iops-total=1000"]
+SLOW = ["-drive", "file=slow,format=raw,if=virtio,cache=unsafe,throttling.iops-total=1000"]
 
 
 class Loop(NamedTuple):
-    before: str         # /proc/hashstats of the guest with small tables
-    advice: dict        # what advise --json makes of it
-    after: str          # /proc/hashstats of the guest with that line
+    before: str  # /proc/hashstats of the guest with small tables
+    advice: dict  # what advise --json makes of it
+    after: str  # /proc/hashstats of the guest with that line
 
 
 def load(kernel, line):
     """/proc/hashstats of a guest with this command line, after the load."""
-    machine = guest.Guest(kernel, SCRIPT, append=line, disk=DISK, qemu=SLOW,
-                          programs=["mkfs.ext4"], timeout=60)
+    machine = vm.Guest(
+        kernel, SCRIPT, append=line, disk=DISK, qemu=SLOW, programs=["mkfs.ext4"], timeout=60
+    )
     with open(machine.folder / "slow", "wb") as disk:
         disk.truncate(limits.size(DISK))
     with machine:
@@ -77,8 +76,9 @@ def loop(kernel):
 
 def of(tables, title):
     """The entry of a table in what json or advise --json prints."""
-    [found] = [one for one in tables if title == " ".join(
-        filter(None, (one["name"], one["instance"])))]
+    [found] = [
+        one for one in tables if title == " ".join(filter(None, (one["name"], one["instance"])))
+    ]
     return found
 
 
@@ -108,5 +108,4 @@ def test_status_for_scripts(loop):
 def test_nothing_is_left_to_grow(loop):
     """Advised again, the tables that grew stay as they are."""
     again = json.loads(said("advise", "--json", "-f", "-", text=loop.after))
-    assert [of(again["tables"], title)["action"] for title in TABLES] == \
-        ["keep"] * len(TABLES)
+    assert [of(again["tables"], title)["action"] for title in TABLES] == ["keep"] * len(TABLES)

@@ -14,22 +14,32 @@ from toyhashstats import FOLDER, ROOT, SAMPLES, hashstats
 set_hypothesis_home_dir(ROOT / "build/hypothesis")
 sys.path.insert(0, str(FOLDER))
 
-from hashstats_tool import (jsonout, openmetrics, reading, show, sizing,  # noqa: E402
-                            spread, tables, verdicts)
+from hashstats_tool import (  # noqa: E402
+    jsonout,
+    openmetrics,
+    reading,
+    show,
+    sizing,
+    spread,
+    tables,
+    verdicts,
+)
 from hashstats_tool.errors import Complaint  # noqa: E402
 from hashstats_tool.terminal import Terminal  # noqa: E402
 
-OURS = settings(max_examples=200, deadline=None, derandomize=True,
-                suppress_health_check=[HealthCheck.too_slow])
+OURS = settings(
+    max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 HUGE = (1 << 64) - 1
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True)
 LABELS = st.from_regex(r"[a-z][a-z0-9-]{0,20}", fullmatch=True).filter(
-    lambda label: label not in reading.KNOWN | reading.KNOWN_ABOVE)
+    lambda label: label not in reading.KNOWN | reading.KNOWN_ABOVE
+)
 # What stands behind a label: printable, and does not begin with a space.
-WORDS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]),
-                min_size=1, max_size=30).filter(
-    lambda text: text.isprintable() and not text[0].isspace())
+WORDS = st.text(
+    st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=30
+).filter(lambda text: text.isprintable() and not text[0].isspace())
 COUNTS = st.integers(0, HUGE)
 THOUSANDTHS = st.integers(0, HUGE).map(lambda n: f"{n // 1000}.{n % 1000:03}")
 CHAINS = st.lists(st.integers(0, 1 << 24), min_size=1, max_size=16)
@@ -43,8 +53,10 @@ def text_of(copy):
         lines = labelled(table.fields)
         if table.rows:
             lines.append("size    buckets    objects sum-pct")
-            lines += [f"{size:>4} {row.buckets:10} {row.objects:10} {row.percent:7}"
-                      for size, row in zip(tables.SIZES, table.rows)]
+            lines += [
+                f"{size:>4} {row.buckets:10} {row.objects:10} {row.percent:7}"
+                for size, row in zip(tables.SIZES, table.rows)
+            ]
         paragraphs.append(lines)
     return "\n\n".join("\n".join(lines) for lines in paragraphs) + "\n"
 
@@ -74,11 +86,13 @@ def one_table(draw):
         chains, long = draw(CHAINS), draw(LONG)
         table.rows = list(rows_of(chains, long))
         counts = [row.buckets for row in table.rows]
-        longest = max([size for size, count in enumerate(counts[:16]) if count]
-                      + long, default=0)
-        rest = {"buckets": sum(counts), "used": sum(counts[1:]),
-                "objects": sum(row.objects for row in table.rows),
-                "longest": longest}
+        longest = max([size for size, count in enumerate(counts[:16]) if count] + long, default=0)
+        rest = {
+            "buckets": sum(counts),
+            "used": sum(counts[1:]),
+            "objects": sum(row.objects for row in table.rows),
+            "longest": longest,
+        }
         if rest["objects"] and not long and draw(st.booleans()):
             rest["nodes-per-hit"] = f"{spread.nodes_of_rows(table.rows):.3f}"
     else:
@@ -87,11 +101,13 @@ def one_table(draw):
     if draw(st.booleans()):
         rest["lookups"] = draw(COUNTS)
         rest["hits"] = draw(st.integers(0, rest["lookups"]))
-    for label in draw(st.sets(st.sampled_from(
-            ["wakes", "entries-examined", "entries-matched", "walk-us"]))):
+    for label in draw(
+        st.sets(st.sampled_from(["wakes", "entries-examined", "entries-matched", "walk-us"]))
+    ):
         rest[label] = draw(COUNTS)
-    for label in draw(st.sets(st.sampled_from(
-            ["variance-over-mean", "foreign-per-wake", "used-expected"]))):
+    for label in draw(
+        st.sets(st.sampled_from(["variance-over-mean", "foreign-per-wake", "used-expected"]))
+    ):
         rest[label] = draw(THOUSANDTHS)
     rest |= draw(st.dictionaries(LABELS, WORDS, max_size=3))
     for label in draw(st.permutations(list(rest))):
@@ -103,10 +119,12 @@ def one_table(draw):
 @st.composite
 def whole_copy(draw):
     copy = tables.Copy()
-    copy.header = {"version": "1", "counting": draw(st.sampled_from(["on", "off"])),
-                   **draw(st.dictionaries(LABELS, WORDS, max_size=2))}
-    copy.tables = draw(st.lists(one_table(), max_size=4,
-                                unique_by=lambda table: table.title))
+    copy.header = {
+        "version": "1",
+        "counting": draw(st.sampled_from(["on", "off"])),
+        **draw(st.dictionaries(LABELS, WORDS, max_size=2)),
+    }
+    copy.tables = draw(st.lists(one_table(), max_size=4, unique_by=lambda table: table.title))
     return copy
 
 
@@ -141,7 +159,7 @@ def test_what_is_read_in_spite_of_damage_is_written_so(copy, data):
     text = text_of(copy)
     at = data.draw(st.integers(0, len(text) - 1))
     letter = data.draw(st.sampled_from(" 0159:-.ax\n>"))
-    damaged = text[:at] + letter + text[at + 1:]
+    damaged = text[:at] + letter + text[at + 1 :]
     try:
         result = reading.parse(damaged.encode())
     except Complaint as complaint:
@@ -167,16 +185,18 @@ def test_the_corpus_of_2000():
 
 # --- the arithmetic beside the kernel's own -----------------------------------
 
+
 @pytest.mark.parametrize("name", ["before", "after"])
 def test_figures_are_the_kernels(name):
     copy = reading.parse((SAMPLES / f"{name}.hashstats").read_bytes())
     for table in copy.tables:
         if not table.objects:
             continue
-        figures = {"used-expected": spread.used_expected(table.buckets, table.objects),
-                   "nodes-per-hit": spread.nodes_of(table),
-                   "nodes-per-hit-expected": spread.nodes_expected(table.buckets,
-                                                                   table.objects)}
+        figures = {
+            "used-expected": spread.used_expected(table.buckets, table.objects),
+            "nodes-per-hit": spread.nodes_of(table),
+            "nodes-per-hit-expected": spread.nodes_expected(table.buckets, table.objects),
+        }
         for label, value in figures.items():
             assert abs(table.fraction(label) - value) <= 0.0006, (table.title, label)
 

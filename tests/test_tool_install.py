@@ -12,34 +12,44 @@ import sys
 
 import pytest
 
-import install_tools
-import toolsdeb
+from tool import debian_package
+from tool import install as install_tools
 from toykernel import ROOT
 
 TOOL = ROOT / "tools/hashstats"
-COMMANDS = ("show", "hist", "watch", "diff", "json", "openmetrics", "advise",
-            "record", "report")
+COMMANDS = ("show", "hist", "watch", "diff", "json", "openmetrics", "advise", "record", "report")
 
 
 def make(verb, **settings):
     env = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(["make", "--no-print-directory", "-C", ROOT, verb,
-                           *(f"{name}={value}" for name, value in
-                             settings.items())],
-                          text=True, capture_output=True, env=env)
+    return subprocess.run(
+        [
+            "make",
+            "--no-print-directory",
+            "-C",
+            ROOT,
+            verb,
+            *(f"{name}={value}" for name, value in settings.items()),
+        ],
+        text=True,
+        capture_output=True,
+        env=env,
+    )
 
 
 def paths(folder):
-    return {str(path.relative_to(folder)) for path in folder.rglob("*")
-            if not path.is_dir()}
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
 
 
 def works(program, sample):
     """The installed program reads the installed sample, from any folder."""
-    done = subprocess.run([program, "show", "-f", sample], cwd="/", text=True,
-                          capture_output=True,
-                          env={"PATH": os.environ["PATH"],
-                               "PYTHONDONTWRITEBYTECODE": "1"})
+    done = subprocess.run(
+        [program, "show", "-f", sample],
+        cwd="/",
+        text=True,
+        capture_output=True,
+        env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "skewed" in done.stdout
 
@@ -52,8 +62,9 @@ def installed(tmp_path):
 
 
 def test_it_runs_where_it_is_installed(installed):
-    works(installed / "bin/hashstats",
-          installed / "share/doc/boothash-tools/samples/citi-1.hashstats")
+    works(
+        installed / "bin/hashstats", installed / "share/doc/boothash-tools/samples/citi-1.hashstats"
+    )
 
 
 def test_it_runs_by_a_link_to_the_link(installed, tmp_path):
@@ -66,18 +77,20 @@ def test_it_can_be_moved(installed, tmp_path):
     """The link in bin is relative, so that DESTDIR is only for the building."""
     moved = tmp_path / "moved"
     installed.rename(moved)
-    works(moved / "bin/hashstats",
-          moved / "share/doc/boothash-tools/samples/citi-1.hashstats")
+    works(moved / "bin/hashstats", moved / "share/doc/boothash-tools/samples/citi-1.hashstats")
 
 
 def test_everything_is_there(installed):
     there = paths(installed)
-    assert {"bin/hashstats", "share/hashstats/hashstats",
-            "share/man/man1/hashstats.1",
-            "share/bash-completion/completions/hashstats",
-            "share/zsh/site-functions/_hashstats",
-            "share/doc/boothash-tools/grafana.json",
-            "share/doc/boothash-tools/alerts.yml"} <= there
+    assert {
+        "bin/hashstats",
+        "share/hashstats/hashstats",
+        "share/man/man1/hashstats.1",
+        "share/bash-completion/completions/hashstats",
+        "share/zsh/site-functions/_hashstats",
+        "share/doc/boothash-tools/grafana.json",
+        "share/doc/boothash-tools/alerts.yml",
+    } <= there
     assert not [name for name in there if name.endswith(".pyc")]
 
 
@@ -90,10 +103,8 @@ def test_modes_do_not_follow_the_umask(tmp_path):
     for path in (tmp_path / "own").rglob("*"):
         if path.is_symlink():
             continue
-        program = path.is_dir() or path.name == "hashstats" \
-            and path.parent.name == "hashstats"
-        assert stat.S_IMODE(path.stat().st_mode) == \
-            (0o755 if program else 0o644), path
+        program = path.is_dir() or path.name == "hashstats" and path.parent.name == "hashstats"
+        assert stat.S_IMODE(path.stat().st_mode) == (0o755 if program else 0o644), path
 
 
 def test_again_over_the_old(installed, tmp_path):
@@ -139,10 +150,11 @@ def test_no_permission_is_one_line(tmp_path):
 
 # --- the Debian package -------------------------------------------------------
 
+
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
     folder = tmp_path_factory.mktemp("deb")
-    return toolsdeb.build(folder, "6.12.999-1", "A Person", "person@example.org")
+    return debian_package.build(folder, "6.12.999-1", "A Person", "person@example.org")
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +165,9 @@ def unpacked(package):
 
 
 def field(package, name):
-    return subprocess.run(["dpkg-deb", "-f", package, name], text=True,
-                          capture_output=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["dpkg-deb", "-f", package, name], text=True, capture_output=True, check=True
+    ).stdout.strip()
 
 
 def test_package_says_what_it_is(package):
@@ -168,8 +181,7 @@ def test_package_says_what_it_is(package):
 
 def test_package_runs(unpacked):
     usr = unpacked / "usr"
-    works(usr / "bin/hashstats",
-          usr / "share/doc/boothash-tools/samples/citi-1.hashstats")
+    works(usr / "bin/hashstats", usr / "share/doc/boothash-tools/samples/citi-1.hashstats")
 
 
 def test_package_has_what_debian_wants(unpacked):
@@ -184,8 +196,9 @@ def test_package_has_what_debian_wants(unpacked):
 
 
 def test_package_belongs_to_root(package):
-    listed = subprocess.run(["dpkg-deb", "-c", package], text=True,
-                            capture_output=True, check=True).stdout
+    listed = subprocess.run(
+        ["dpkg-deb", "-c", package], text=True, capture_output=True, check=True
+    ).stdout
     for line in listed.splitlines():
         mode, owner, *_ = line.split()
         assert owner == "root/root"
@@ -194,8 +207,9 @@ def test_package_belongs_to_root(package):
 
 def test_package_checksums(unpacked):
     listed = (unpacked / "DEBIAN/md5sums").read_text().splitlines()
-    assert len(listed) == len([p for p in (unpacked / "usr").rglob("*")
-                               if p.is_file() and not p.is_symlink()])
+    assert len(listed) == len(
+        [p for p in (unpacked / "usr").rglob("*") if p.is_file() and not p.is_symlink()]
+    )
     for line in listed:
         digest, name = line.split("  ")
         assert hashlib.md5((unpacked / name).read_bytes()).hexdigest() == digest
@@ -212,14 +226,16 @@ MANUAL = TOOL / "hashstats.1"
 
 
 def test_manual_is_clean():
-    done = subprocess.run(["groff", "-ww", "-man", "-Tutf8", "-z", MANUAL],
-                          text=True, capture_output=True)
+    done = subprocess.run(
+        ["groff", "-ww", "-man", "-Tutf8", "-z", MANUAL], text=True, capture_output=True
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def shown_manual():
-    done = subprocess.run(["groff", "-man", "-Tascii", "-P-cbou", MANUAL],
-                          text=True, capture_output=True, check=True)
+    done = subprocess.run(
+        ["groff", "-man", "-Tascii", "-P-cbou", MANUAL], text=True, capture_output=True, check=True
+    )
     # Words that are parted at the end of a line are one word.
     return re.sub(r"-\n +", "-", done.stdout)
 
@@ -235,26 +251,30 @@ def test_manual_has_every_command_and_option():
 def test_manual_has_the_bounds_of_the_verdicts():
     sys.path.insert(0, str(TOOL))
     from hashstats_tool import verdicts
+
     told = re.search(r"\nVERDICTS\n(.*?)\n[A-Z]", shown_manual(), re.DOTALL)[1]
     told = " ".join(told.split())
     for word in verdicts.WORDS:
         assert f" {word} " in f" {told}"
-    for bound in (f"{verdicts.SKEWED_BEYOND} nodes or more",
-                  f"{verdicts.SKEWED_TIMES} times",
-                  f"{verdicts.SKEWED_PAIRS} pairs",
-                  f"more than {verdicts.CROWDED_NODES} nodes",
-                  f"more than {verdicts.CROWDED_FOREIGN:.0f} waiter",
-                  f"more than {100 * verdicts.CROWDED_STALE:.0f} %",
-                  f"Fewer than {verdicts.ENOUGH} wake-ups",
-                  f"More than {verdicts.OVERSIZED_BYTES >> 10} KiB",
-                  f"one object in {1 / verdicts.OVERSIZED_LOAD:.0f} buckets"):
+    for bound in (
+        f"{verdicts.SKEWED_BEYOND} nodes or more",
+        f"{verdicts.SKEWED_TIMES} times",
+        f"{verdicts.SKEWED_PAIRS} pairs",
+        f"more than {verdicts.CROWDED_NODES} nodes",
+        f"more than {verdicts.CROWDED_FOREIGN:.0f} waiter",
+        f"more than {100 * verdicts.CROWDED_STALE:.0f} %",
+        f"Fewer than {verdicts.ENOUGH} wake-ups",
+        f"More than {verdicts.OVERSIZED_BYTES >> 10} KiB",
+        f"one object in {1 / verdicts.OVERSIZED_LOAD:.0f} buckets",
+    ):
         assert bound in told, bound
 
 
 def options(command):
     """Options that the program itself names for a subcommand."""
-    said = subprocess.run([TOOL / "hashstats", command, "--help"], text=True,
-                          capture_output=True, check=True).stdout
+    said = subprocess.run(
+        [TOOL / "hashstats", command, "--help"], text=True, capture_output=True, check=True
+    ).stdout
     found = set(re.findall(r"(?<![\w-])(--?[a-z][a-z-]*)", said))
     assert "-h" in found
     return found - {"-h", "--help"}
@@ -273,9 +293,12 @@ def completed(*words):
         _hashstats
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    done = subprocess.run(["bash", "--norc", "-u", "-c", script, "bash",
-                           "hashstats", *words], text=True,
-                          capture_output=True, check=True)
+    done = subprocess.run(
+        ["bash", "--norc", "-u", "-c", script, "bash", "hashstats", *words],
+        text=True,
+        capture_output=True,
+        check=True,
+    )
     assert done.stderr == ""
     return set(done.stdout.split())
 

@@ -26,8 +26,12 @@ FILES, FILE = "node_textfile_mtime_seconds", "file"
 
 
 def printed(text, *words):
-    done = subprocess.run([TOOL / "hashstats", "openmetrics", "-f", "-", *words],
-                          input=text, text=True, capture_output=True)
+    done = subprocess.run(
+        [TOOL / "hashstats", "openmetrics", "-f", "-", *words],
+        input=text,
+        text=True,
+        capture_output=True,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -35,14 +39,19 @@ def printed(text, *words):
 def samples(text, *words):
     """All that is printed, read by Prometheus' own parser."""
     parser = classic if "--classic" in words else openmetrics
-    return [sample for family in
-            parser.text_string_to_metric_families(printed(text, *words))
-            for sample in family.samples]
+    return [
+        sample
+        for family in parser.text_string_to_metric_families(printed(text, *words))
+        for sample in family.samples
+    ]
 
 
 def named(found, name, **labels):
-    return [sample.value for sample in found if sample.name == name
-            and labels.items() <= sample.labels.items()]
+    return [
+        sample.value
+        for sample in found
+        if sample.name == name and labels.items() <= sample.labels.items()
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +60,7 @@ def metrics():
 
 
 # --- the output ---------------------------------------------------------------
+
 
 @pytest.mark.parametrize("words", [(), ("--classic",)], ids=["new", "classic"])
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
@@ -63,8 +73,8 @@ def test_samples_of_the_paper_parse(path, words):
 def test_both_forms_have_the_same_samples(metrics):
     def key(sample):
         return sample.name, sorted(sample.labels.items()), sample.value
-    assert sorted(map(key, metrics)) == \
-        sorted(map(key, samples(corpus.EVERY_LABEL, "--classic")))
+
+    assert sorted(map(key, metrics)) == sorted(map(key, samples(corpus.EVERY_LABEL, "--classic")))
 
 
 def test_values_are_those_of_the_file(metrics):
@@ -73,37 +83,35 @@ def test_values_are_those_of_the_file(metrics):
     assert named(metrics, "hashstats_table_objects", **dentry) == [10]
     assert named(metrics, "hashstats_table_nodes_per_lookup", **dentry) == [1.5]
     assert named(metrics, "hashstats_table_lookups_total", **dentry) == [1000]
-    assert named(metrics, "hashstats_table_chain_buckets", size="1",
-                 **dentry) == [3]
-    assert named(metrics, "hashstats_table_wakes_total",
-                 table="folio_wait") == [100]
-    assert named(metrics, "hashstats_table_cache_hits_total",
-                 table="page") == [150]
+    assert named(metrics, "hashstats_table_chain_buckets", size="1", **dentry) == [3]
+    assert named(metrics, "hashstats_table_wakes_total", table="folio_wait") == [100]
+    assert named(metrics, "hashstats_table_cache_hits_total", table="page") == [150]
 
 
 def test_the_histogram_is_whole(metrics):
-    assert sum(named(metrics, "hashstats_table_chain_buckets",
-                     table="dentry")) == 8
+    assert sum(named(metrics, "hashstats_table_chain_buckets", table="dentry")) == 8
 
 
 def test_one_verdict_holds(metrics):
     for table in ("dentry", "mbcache", "folio_wait", "page"):
-        assert sorted(named(metrics, "hashstats_table_verdict",
-                            table=table)) == [0, 0, 0, 0, 1]
+        assert sorted(named(metrics, "hashstats_table_verdict", table=table)) == [0, 0, 0, 0, 1]
 
 
 def test_large_numbers_keep_their_digits():
-    text = corpus.GOOD.replace("lookups: 1000\nhits: 900",
-                               "lookups: 12345678901\nhits: 11111111011")
+    text = corpus.GOOD.replace(
+        "lookups: 1000\nhits: 900", "lookups: 12345678901\nhits: 11111111011"
+    )
     assert named(samples(text), "hashstats_table_lookups_total") == [12345678901]
 
 
-@pytest.mark.parametrize("odd", ['a "b" c', "a\\b", "a\\", '"', "{a=\"b\"} 1",
-                                 "\u00fcbung", "a\\nb"])
+@pytest.mark.parametrize("odd", ['a "b" c', "a\\b", "a\\", '"', '{a="b"} 1', "\u00fcbung", "a\\nb"])
 def test_odd_instances_survive(odd):
     text = corpus.GOOD.replace("ext4 vda ea-block", odd)
-    found = {sample.labels["instance_name"] for sample in samples(text)
-             if "instance_name" in sample.labels}
+    found = {
+        sample.labels["instance_name"]
+        for sample in samples(text)
+        if "instance_name" in sample.labels
+    }
     assert odd in found
 
 
@@ -112,6 +120,7 @@ def test_no_label_is_one_of_prometheus(metrics):
 
 
 # --- the dashboard and the alerts ---------------------------------------------
+
 
 def dashboard_queries():
     for panel in DASHBOARD["panels"]:
@@ -129,14 +138,17 @@ def alert_queries():
 
 
 QUERIES = [*dashboard_queries(), *alert_queries()]
-every_query = pytest.mark.parametrize("query", [query for _, query in QUERIES],
-                                      ids=[where for where, _ in QUERIES])
+every_query = pytest.mark.parametrize(
+    "query", [query for _, query in QUERIES], ids=[where for where, _ in QUERIES]
+)
 
 
 def asked(query):
     """Names of metrics, and (label, value) that a query asks for."""
-    return (set(re.findall(r"\bhashstats_\w+", query)),
-            set(re.findall(r'(\w+)\s*(?:=~|!=|!~|=)\s*"([^"]*)"', query)))
+    return (
+        set(re.findall(r"\bhashstats_\w+", query)),
+        set(re.findall(r'(\w+)\s*(?:=~|!=|!~|=)\s*"([^"]*)"', query)),
+    )
 
 
 @every_query
@@ -182,8 +194,11 @@ def test_dashboard_is_in_order():
     taken = set()
     for panel in panels:
         at = panel["gridPos"]
-        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"])
-                 for y in range(at["y"], at["y"] + at["h"])}
+        cells = {
+            (x, y)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        }
         assert at["x"] + at["w"] <= 24 and not cells & taken, panel["title"]
         taken |= cells
         assert panel["description"]
@@ -200,16 +215,18 @@ def test_alerts_say_what_they_must():
         assert rule["labels"]["severity"]
 
 
-@pytest.mark.parametrize("number, alert", [(1, "HashTableSkewed"),
-                                           (2, "HashTableSkewed"), (3, None),
-                                           (4, None), (5, "HashTableCrowded")])
+@pytest.mark.parametrize(
+    "number, alert",
+    [(1, "HashTableSkewed"), (2, "HashTableSkewed"), (3, None), (4, None), (5, "HashTableCrowded")],
+)
 def test_alerts_on_the_samples_of_the_paper(number, alert):
     """The rules of tables are one comparison each, so they can be followed here."""
     found = samples((TOOL / f"samples/citi-{number}.hashstats").read_text())
     fired = []
     for name in OF_TABLES:
         metric, label, value, wanted = re.fullmatch(
-            r'(\w+)\{(\w+)="(\w+)"\} == (\d+)', ALERTS[name]["expr"]).groups()
+            r'(\w+)\{(\w+)="(\w+)"\} == (\d+)', ALERTS[name]["expr"]
+        ).groups()
         if float(wanted) in named(found, metric, **{label: value}):
             fired.append(name)
     assert fired == ([alert] if alert else [])
@@ -218,24 +235,28 @@ def test_alerts_on_the_samples_of_the_paper(number, alert):
 def test_stale_is_the_file_that_the_manual_writes():
     """Whichever name the node exporter gives: newer ones tell the whole path."""
     metric, file, seconds = re.fullmatch(
-        r'time\(\) - (\w+)\{file=~"(.+)"\} > (\d+)',
-        ALERTS["HashstatsStale"]["expr"]).groups()
-    path = re.search(r"\* root hashstats openmetrics .* (/\S+)",
-                     (TOOL / "hashstats.1").read_text().replace("\\-", "-"))[1]
+        r'time\(\) - (\w+)\{file=~"(.+)"\} > (\d+)', ALERTS["HashstatsStale"]["expr"]
+    ).groups()
+    path = re.search(
+        r"\* root hashstats openmetrics .* (/\S+)",
+        (TOOL / "hashstats.1").read_text().replace("\\-", "-"),
+    )[1]
     assert metric == FILES
     assert re.fullmatch(file, path) and re.fullmatch(file, path.split("/")[-1])
     assert not re.fullmatch(file, path.replace("hashstats", "apt"))
-    assert int(seconds) > 60                    # cron's minute
+    assert int(seconds) > 60  # cron's minute
 
 
 def test_absent_is_what_is_there_whatever_the_tables():
-    assert set(re.findall(r"hashstats_\w+", ALERTS["HashstatsAbsent"]["expr"])) == \
-        {"hashstats_counting"}
+    assert set(re.findall(r"hashstats_\w+", ALERTS["HashstatsAbsent"]["expr"])) == {
+        "hashstats_counting"
+    }
     assert named(samples("version: 1\ncounting: off\n"), "hashstats_counting") == [0]
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool here")
 def test_alerts_by_the_tool_of_prometheus():
-    done = subprocess.run(["promtool", "test", "rules", ROOT / "tests/alerts.yml"],
-                          text=True, capture_output=True)
+    done = subprocess.run(
+        ["promtool", "test", "rules", ROOT / "tests/alerts.yml"], text=True, capture_output=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr

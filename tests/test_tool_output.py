@@ -33,8 +33,12 @@ def call(tmp_path):
         words = [str(places.get(word, word)) for word in COMMANDS[command]]
         return subprocess.run(
             ["sh", "-c", line, "sh", sys.executable, "-B", corpus.TOOL, *words],
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"} | env)
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"} | env,
+        )
+
     return run
 
 

@@ -32,10 +32,14 @@ class Watched:
         self.before = termios.tcgetattr(slave)
         self.slave = slave
         self.process = subprocess.Popen(
-            [sys.executable, TOOL, "watch", *map(str, words)], stdin=slave,
-            stdout=slave, stderr=slave, start_new_session=True,
+            [sys.executable, TOOL, "watch", *map(str, words)],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
             env=environment(TERM="xterm"),
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
         self.text = ""
 
     def __enter__(self):
@@ -49,8 +53,7 @@ class Watched:
         os.close(self.slave)
 
     def resize(self, lines, columns):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ,
-                    struct.pack("4H", lines, columns, 0, 0))
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("4H", lines, columns, 0, 0))
 
     def read(self, seconds):
         if select.select([self.master], [], [], seconds)[0]:
@@ -97,13 +100,12 @@ def change(path, text):
 def test_key_leaves(saved, key):
     with Watched("-n", "60", "-f", saved) as watched:
         watched.until("dentry")
-        watched.press(b"x")             # means nothing
+        watched.press(b"x")  # means nothing
         watched.press(key)
         assert watched.ended() == 0
 
 
-@pytest.mark.parametrize("number,status", [(signal.SIGINT, 130),
-                                           (signal.SIGTERM, 130)])
+@pytest.mark.parametrize("number,status", [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
 def test_signal_leaves_the_terminal_as_it_was(saved, number, status):
     with Watched("-n", "60", "-f", saved) as watched:
         watched.until("dentry")
@@ -123,8 +125,8 @@ def test_changes_are_shown(saved):
         start = watched.until("dentry")
         change(saved, file(MANY))
         at = watched.until(r"crowded, was ok", start)
-        line = watched.text[watched.text.rindex("dentry", 0, at):at]
-        assert "+5096" in line and " 25.0 " in line      # 200 hits of 800
+        line = watched.text[watched.text.rindex("dentry", 0, at) : at]
+        assert "+5096" in line and " 25.0 " in line  # 200 hits of 800
         watched.press(b"q")
         assert watched.ended() == 0
 
@@ -155,7 +157,7 @@ def test_file_that_breaks(saved):
         watched.until("dentry")
         change(saved, "version: 1\n")
         assert watched.ended() == 2
-        assert "saved, line 1: " in watched.text[watched.text.index(LEFT):]
+        assert "saved, line 1: " in watched.text[watched.text.index(LEFT) :]
 
 
 def test_count(saved):
@@ -178,9 +180,12 @@ def test_in_a_pipe_it_appends(saved):
 
 
 def test_in_a_pipe_each_view_comes_at_once(saved):
-    process = subprocess.Popen([sys.executable, TOOL, "watch", "-n", "60", "-f",
-                                saved], stdout=subprocess.PIPE, text=True,
-                               env=environment())
+    process = subprocess.Popen(
+        [sys.executable, TOOL, "watch", "-n", "60", "-f", saved],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
     lines = [process.stdout.readline() for _ in range(3)]
     process.terminate()
     process.wait(LIMIT)
@@ -189,14 +194,19 @@ def test_in_a_pipe_each_view_comes_at_once(saved):
 
 
 def test_reader_that_leaves(saved):
-    done = subprocess.run(["sh", "-c", f"{sys.executable} {TOOL} watch -n 0.1 "
-                           f"-f {saved} | head -n 5"], text=True, timeout=LIMIT,
-                          capture_output=True, env=environment())
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} {TOOL} watch -n 0.1 -f {saved} | head -n 5"],
+        text=True,
+        timeout=LIMIT,
+        capture_output=True,
+        env=environment(),
+    )
     assert done.stderr == "" and done.stdout.count("\n") == 5
 
 
-@pytest.mark.parametrize("words", [["-f", "-"], ["-n", "0"], ["-n", "nan"],
-                                   ["--count", "0"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["-f", "-"], ["-n", "0"], ["-n", "nan"], ["--count", "0"]], ids=" ".join
+)
 def test_refused(words):
     done = hashstats("watch", *words)
     assert done.returncode == 2 and "accepted" in done.stderr

@@ -9,13 +9,11 @@ import re
 
 import pytest
 
-import guest
-import hashstats_file
 import marked
+from guest import hashstats_file, vm
 
 TABLES = ("folio_wait", "bit_wait")
-FIELDS = ("wakes", "entries-examined", "entries-matched", "functions-called",
-          "foreign-per-wake")
+FIELDS = ("wakes", "entries-examined", "entries-matched", "functions-called", "foreign-per-wake")
 WAITS = 200_000
 STRESS = "/sys/kernel/debug/wait_filter_stress"
 # Many keys in few queues, and few in many.
@@ -43,17 +41,18 @@ count reset
 
 @pytest.fixture(scope="module", params=SIZES, ids=["two-queues", "default"])
 def loaded(kernel, request):
-    result = guest.run(kernel, SCRIPT, cpus=4, timeout=60,
-                       append=request.param)
-    files = {name: hashstats_file.parse(text)
-             for name, text in marked.named(result.output).items()}
+    result = vm.run(kernel, SCRIPT, cpus=4, timeout=60, append=request.param)
+    files = {name: hashstats_file.parse(text) for name, text in marked.named(result.output).items()}
     return files, result.console, bool(request.param)
 
 
 def test_load_was_what_it_says(loaded):
     _, console, _ = loaded
-    found = re.findall(r"wait_filter_stress: (\d+) waits, (\d+) sleeps, (\d+) "
-                       r"cut short by signals, (\d+) by timeouts", console)
+    found = re.findall(
+        r"wait_filter_stress: (\d+) waits, (\d+) sleeps, (\d+) "
+        r"cut short by signals, (\d+) by timeouts",
+        console,
+    )
     assert len(found) == 3
     waits, sleeps, signals, timeouts = map(int, found[1])
     assert waits >= WAITS
@@ -66,8 +65,7 @@ def test_nothing_is_counted_while_off(loaded, name):
     files, _, _ = loaded
     for mark in ("never", "off", "reset"):
         assert not set(FIELDS) & files[mark][name].keys()
-    assert all(files["load"][name][field] == files["off-later"][name][field]
-               for field in FIELDS)
+    assert all(files["load"][name][field] == files["off-later"][name][field] for field in FIELDS)
 
 
 def test_only_wait_tables_count_wakes(loaded):
@@ -100,14 +98,13 @@ def test_foreign_entries_are_examined_where_keys_collide(loaded, name):
     files, _, collide = loaded
     table = files["load"][name]
     passed_over = table["entries-examined"] - table["entries-matched"]
-    assert table["foreign-per-wake"] == pytest.approx(
-        passed_over / table["wakes"], abs=0.001)
+    assert table["foreign-per-wake"] == pytest.approx(passed_over / table["wakes"], abs=0.001)
     assert collide == (table["foreign-per-wake"] > 1)
 
 
 @pytest.mark.parametrize("what", ["0", "-1", "many", "", "1000000001"])
 def test_stress_refuses_what_is_no_number_of_waits(kernel, what):
-    result = guest.run(kernel, f"echo '{what}' > {STRESS}", check=False)
+    result = vm.run(kernel, f"echo '{what}' > {STRESS}", check=False)
     assert result.status
     assert "Invalid argument" in result.output
     assert "wait_filter_stress" not in result.console

@@ -13,28 +13,41 @@ import pytest
 
 FOLDER = "tools/testing/radix-tree"
 # What these build from, but for what git does not have.
-PARTS = ["include/linux", "include/asm-generic", "lib", "arch/x86/include",
-         "tools/arch", "tools/build", "tools/include", "tools/lib",
-         "tools/scripts", "tools/testing/radix-tree", "tools/testing/shared"]
-WRONG = ("xa_to_node(entry), shift);",
-         "xa_to_node(entry), shift ? shift - 1 : 0);")
+PARTS = [
+    "include/linux",
+    "include/asm-generic",
+    "lib",
+    "arch/x86/include",
+    "tools/arch",
+    "tools/build",
+    "tools/include",
+    "tools/lib",
+    "tools/scripts",
+    "tools/testing/radix-tree",
+    "tools/testing/shared",
+]
+WRONG = ("xa_to_node(entry), shift);", "xa_to_node(entry), shift ? shift - 1 : 0);")
 
 
 def unpack(kernel, folder):
     """A copy of the sources: these tests are built where they stand."""
-    archive = subprocess.run(["git", "archive", "HEAD", *PARTS],
-                             cwd=kernel.src, check=True, capture_output=True)
-    subprocess.run(["tar", "x", "-C", folder], input=archive.stdout,
-                   check=True)
+    archive = subprocess.run(
+        ["git", "archive", "HEAD", *PARTS], cwd=kernel.src, check=True, capture_output=True
+    )
+    subprocess.run(["tar", "x", "-C", folder], input=archive.stdout, check=True)
     return folder / FOLDER
 
 
 def result(folder, program):
     """(status, tests that passed, tests)"""
-    subprocess.run(["make", "-s", "-j2", program], cwd=folder, check=True,
-                   stdout=subprocess.DEVNULL, timeout=300)
-    done = subprocess.run([f"./{program}"], cwd=folder, text=True,
-                          capture_output=True, timeout=600)
+    subprocess.run(
+        ["make", "-s", "-j2", program],
+        cwd=folder,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        timeout=300,
+    )
+    done = subprocess.run([f"./{program}"], cwd=folder, text=True, capture_output=True, timeout=600)
     found = re.search(r": (\d+) of (\d+) tests passed", done.stdout)
     return (done.returncode, *(map(int, found.groups()) if found else (0, 0)))
 

@@ -38,29 +38,45 @@ def table(name, *chains, instance=None, sized_by="memory", bucket=BUCKET, **more
     lines = [f"name: {name}"]
     if instance:
         lines.append(f"instance: {instance}")
-    lines += [f"buckets: {buckets}", f"bytes: {buckets * bucket}",
-              f"sized-by: {sized_by}", f"objects: {objects}",
-              f"used: {buckets - chains[0]}",
-              f"used-expected: {used_expected(buckets, objects):.3f}",
-              f"longest: {max(n for n, count in enumerate(chains) if count)}",
-              f"nodes-per-hit: {pairs / objects if objects else 0:.3f}"]
+    lines += [
+        f"buckets: {buckets}",
+        f"bytes: {buckets * bucket}",
+        f"sized-by: {sized_by}",
+        f"objects: {objects}",
+        f"used: {buckets - chains[0]}",
+        f"used-expected: {used_expected(buckets, objects):.3f}",
+        f"longest: {max(n for n, count in enumerate(chains) if count)}",
+        f"nodes-per-hit: {pairs / objects if objects else 0:.3f}",
+    ]
     lines += plain(more)
     return "\n".join([*lines, *histogram(chains)])
 
 
 def bare(name, buckets, sized_by="memory", bucket=BUCKET, **more):
     """A paragraph without a histogram."""
-    return "\n".join([f"name: {name}", f"buckets: {buckets}",
-                      f"bytes: {buckets * bucket}", f"sized-by: {sized_by}",
-                      *plain(more)])
+    return "\n".join(
+        [
+            f"name: {name}",
+            f"buckets: {buckets}",
+            f"bytes: {buckets * bucket}",
+            f"sized-by: {sized_by}",
+            *plain(more),
+        ]
+    )
 
 
 def queues(name, buckets, wakes, foreign):
     """A table of wait queues, empty just now, and what its wake-ups met."""
-    return table(name, buckets, bucket=24, wakes=wakes,
-                 entries_examined=wakes + foreign, entries_matched=wakes,
-                 functions_called=wakes,
-                 foreign_per_wake=f"{foreign / wakes:.3f}")
+    return table(
+        name,
+        buckets,
+        bucket=24,
+        wakes=wakes,
+        entries_examined=wakes + foreign,
+        entries_matched=wakes,
+        functions_called=wakes,
+        foreign_per_wake=f"{foreign / wakes:.3f}",
+    )
 
 
 def plain(fields):
@@ -72,15 +88,19 @@ def file(*paragraphs, counting="on"):
 
 
 def environment(**more):
-    return {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8",
-            "PYTHONDONTWRITEBYTECODE": "1", **more}
+    return {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **more}
 
 
 def hashstats(*words, text=None, python=sys.executable, **env):
     """Run the tool; text is its standard input."""
-    return subprocess.run([python, str(TOOL), *map(str, words)], input=text or "",
-                          text=True, capture_output=True, timeout=60,
-                          env=environment(**env))
+    return subprocess.run(
+        [python, str(TOOL), *map(str, words)],
+        input=text or "",
+        text=True,
+        capture_output=True,
+        timeout=60,
+        env=environment(**env),
+    )
 
 
 def said(*words, text=None, **env):

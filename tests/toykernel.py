@@ -38,7 +38,7 @@ KERNEL = {
     ".gitignore": "*.o\n/*\n!/debian/\n",
     "mm/Makefile": SPDX + "obj-y += filemap.o\n",
     "mm/filemap.c": "".join(f"int line_{n};\n" for n in range(60)),
-    "lib/Kconfig.debug": SPDX + "menu \"Kernel hacking\"\nendmenu\n",
+    "lib/Kconfig.debug": SPDX + 'menu "Kernel hacking"\nendmenu\n',
     "scripts/tool.sh": "#!/bin/sh\n",
     "ignored.o": "kept although .gitignore names it\n",
 }
@@ -87,8 +87,7 @@ diff --git a/mm/filemap.c b/mm/filemap.c
  int line_43;
 """
 REPOSITORY = {
-    "series/6.12/series": SPDX + "01-mm-add-the-first-file.patch\n"
-                                 "02-mm-filemap.patch\n",
+    "series/6.12/series": SPDX + "01-mm-add-the-first-file.patch\n02-mm-filemap.patch\n",
     "series/6.12/01-mm-add-the-first-file.patch": PATCH,
     "series/6.12/02-mm-filemap.patch": SECOND,
     "series/6.12/cover-letter": "Subject: two toys\n\nThe cover's text.\n",
@@ -114,8 +113,9 @@ class Toy:
         write_files(self.kernel, KERNEL)
         (self.kernel / "scripts/tool.sh").chmod(0o755)
         (self.kernel / "mm/link.c").symlink_to("filemap.c")
-        shutil.copytree(ROOT / "scripts", self.repo / "scripts",
-                        ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / "scripts", self.repo / "scripts", ignore=shutil.ignore_patterns("__pycache__")
+        )
         shutil.copy(ROOT / "Makefile", self.repo)
         write_files(self.repo, REPOSITORY)
         self.identity("A Developer", "dev@example.org")
@@ -125,19 +125,28 @@ class Toy:
             f"[user]\n\tname = {name}\n\temail = {mail}\n"
             # Settings that must not leak into what is stored.
             "[diff]\n\tnoprefix = true\n\tcontext = 9\n"
-            "[format]\n\tsubjectPrefix = ODD\n")
+            "[format]\n\tsubjectPrefix = ODD\n"
+        )
 
     def environment(self, **more):
-        env = {"PATH": os.environ["PATH"], "HOME": str(self.home),
-               "KERNEL": str(self.kernel), "PYTHONDONTWRITEBYTECODE": "1",
-               "GIT_CONFIG_NOSYSTEM": "1"}
+        env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "KERNEL": str(self.kernel),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "GIT_CONFIG_NOSYSTEM": "1",
+        }
         return env | more
 
     def series(self, verb, **more):
-        """Run a verb of series.py."""
-        return subprocess.run([sys.executable, "scripts/series.py", verb],
-                              cwd=self.repo, env=self.environment(**more),
-                              text=True, capture_output=True)
+        """Run a verb of the Makefile."""
+        return subprocess.run(
+            [sys.executable, "scripts/cli.py", verb],
+            cwd=self.repo,
+            env=self.environment(**more),
+            text=True,
+            capture_output=True,
+        )
 
     def good(self, verb, **more):
         done = self.series(verb, **more)
@@ -161,8 +170,9 @@ class Toy:
         return self.version_dir / "patched/src"
 
     def git(self, *args):
-        done = subprocess.run(["git", *args], cwd=self.src, text=True,
-                              env=self.environment(), capture_output=True)
+        done = subprocess.run(
+            ["git", *args], cwd=self.src, text=True, env=self.environment(), capture_output=True
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
@@ -176,9 +186,10 @@ class Toy:
         self.git("commit", "-q", "-s", "-m", subject)
 
     def stored(self):
-        """Everything that refresh may write, with content and mode."""
-        files = [p for p in self.repo.rglob("*") if p.is_file()
-                 and p.relative_to(self.repo).parts[0]
-                 not in ("build", "scripts")]
-        return {str(p.relative_to(self.repo)): (p.read_bytes(), p.stat().st_mode)
-                for p in files}
+        """Everything that export may write, with content and mode."""
+        files = [
+            p
+            for p in self.repo.rglob("*")
+            if p.is_file() and p.relative_to(self.repo).parts[0] not in ("build", "scripts")
+        ]
+        return {str(p.relative_to(self.repo)): (p.read_bytes(), p.stat().st_mode) for p in files}

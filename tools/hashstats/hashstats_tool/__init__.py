@@ -8,5 +8,5 @@ peaks, sizing, grub		its worst moment, a size for it, for the next boot
 terminal, layout, heat		how it is shown on a screen
 pictures, outputs		how it is drawn, how files are written
 cli				which subcommand; show, hist, watch, diff, jsonout,
-				openmetrics, advise, record and report are these
+                                openmetrics, advise, record and report are these
 """

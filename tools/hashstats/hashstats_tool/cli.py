@@ -20,9 +20,17 @@ from .sources import KERNEL
 
 VERSION = "1.0"
 DEFAULT = "show"
-MODULES = {"show": "show", "hist": "hist", "watch": "watch", "diff": "diff",
-           "json": "jsonout", "openmetrics": "openmetrics", "advise": "advise",
-           "record": "record", "report": "report"}
+MODULES = {
+    "show": "show",
+    "hist": "hist",
+    "watch": "watch",
+    "diff": "diff",
+    "json": "jsonout",
+    "openmetrics": "openmetrics",
+    "advise": "advise",
+    "record": "record",
+    "report": "report",
+}
 SUMMARY = {
     "show": "one line a table (default)",
     "hist": "bars of chain lengths beside what chance would give",
@@ -51,19 +59,24 @@ def command_of(words):
     if words and words[0] in MODULES:
         return words[0], words[1:]
     if words and not words[0].startswith("-"):
-        raise Complaint(f"no subcommand {ascii(words[0][:60])}; accepted: "
-                        + ", ".join(MODULES))
+        raise Complaint(f"no subcommand {ascii(words[0][:60])}; accepted: " + ", ".join(MODULES))
     return DEFAULT, words
 
 
 def overview():
-    lines = ["usage: hashstats [SUBCOMMAND] [-f FILE] [--check] ...", "",
-             "See the kernel's boot-sized hash tables, compare them, size them.",
-             ""]
+    lines = [
+        "usage: hashstats [SUBCOMMAND] [-f FILE] [--check] ...",
+        "",
+        "See the kernel's boot-sized hash tables, compare them, size them.",
+        "",
+    ]
     lines += [f"  {name:12} {text}" for name, text in SUMMARY.items()]
-    lines += ["", "hashstats SUBCOMMAND --help tells its options.",
-              "Exit status: 0; 1 a table is crowded or skewed, with --check;",
-              "2 the command line or the input cannot be used."]
+    lines += [
+        "",
+        "hashstats SUBCOMMAND --help tells its options.",
+        "Exit status: 0; 1 a table is crowded or skewed, with --check;",
+        "2 the command line or the input cannot be used.",
+    ]
     return "\n".join(lines)
 
 
@@ -71,15 +84,19 @@ def parsed(words):
     """The module of a subcommand and its options."""
     command, rest = command_of(words)
     module = importlib.import_module(f".{MODULES[command]}", __package__)
-    parser = Parser(prog=f"hashstats {command}", description=module.HELP,
-                    allow_abbrev=False)
+    parser = Parser(prog=f"hashstats {command}", description=module.HELP, allow_abbrev=False)
     # diff and hist take several files, and say themselves how.
     if not getattr(module, "OWN_FILES", False):
-        parser.add_argument("-f", "--file", default=KERNEL, metavar="FILE",
-                            help=f"a saved copy, - for standard input "
-                                 f"(default: {KERNEL})")
-    parser.add_argument("--check", action="store_true",
-                        help="exit status 1 if a table is crowded or skewed")
+        parser.add_argument(
+            "-f",
+            "--file",
+            default=KERNEL,
+            metavar="FILE",
+            help=f"a saved copy, - for standard input (default: {KERNEL})",
+        )
+    parser.add_argument(
+        "--check", action="store_true", help="exit status 1 if a table is crowded or skewed"
+    )
     module.options(parser)
     return module, parser.parse_intermixed_args(rest)
 
@@ -87,11 +104,10 @@ def parsed(words):
 def main(words):
     if sys.stderr is None:
         # Else our complaints would go to standard output.
-        sys.stderr = open(os.devnull, "w")
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         if sys.stdout is None:
-            raise Complaint("standard output is closed, expected a place to "
-                            "write to")
+            raise Complaint("standard output is closed, expected a place to write to")
         # A terminal that lacks a letter shows its number instead.
         sys.stdout.reconfigure(errors="backslashreplace")
         if words[:1] in (["-h"], ["--help"]):
@@ -116,8 +132,7 @@ def main(words):
         return 0
     except OSError as error:
         forget_output()
-        print(f"hashstats: output: {error.strerror}; expected a place to write "
-              "to", file=sys.stderr)
+        print(f"hashstats: output: {error.strerror}; expected a place to write to", file=sys.stderr)
         return UNUSABLE
 
 

@@ -9,17 +9,27 @@ HELP = "what changed between two copies, table by table"
 OWN_FILES = True
 # Another number at each reading, and no news.
 NOISE = ("walk-us", "walk-longest-us")
-COUNTERS = ("lookups", "hits", "stale", "cache-hits", "wakes",
-            "entries-examined", "entries-matched", "functions-called")
+COUNTERS = (
+    "lookups",
+    "hits",
+    "stale",
+    "cache-hits",
+    "wakes",
+    "entries-examined",
+    "entries-matched",
+    "functions-called",
+)
 
 
 def options(parser):
     parser.add_argument("before", metavar="BEFORE", help="a saved copy")
-    parser.add_argument("after", nargs="?", metavar="AFTER",
-                        help="a later one, - for standard input "
-                             f"(default: {sources.KERNEL})")
-    parser.add_argument("-f", "--file", metavar="FILE",
-                        help="the same as AFTER")
+    parser.add_argument(
+        "after",
+        nargs="?",
+        metavar="AFTER",
+        help=f"a later one, - for standard input (default: {sources.KERNEL})",
+    )
+    parser.add_argument("-f", "--file", metavar="FILE", help="the same as AFTER")
 
 
 def run(options):
@@ -35,8 +45,7 @@ def run(options):
 
 def report(before, after, terminal):
     old, new = ({one.title: one for one in judged} for judged in (before, after))
-    result = [terminal.colour(f"{title}: gone", "yellow")
-              for title in old if title not in new]
+    result = [terminal.colour(f"{title}: gone", "yellow") for title in old if title not in new]
     same = 0
     for title, one in new.items():
         if title not in old:
@@ -87,13 +96,15 @@ def between(old, new):
         rows.append(("hit-rate between", "", "", f"{rate:.3f}", ""))
     if {"entries-examined", "entries-matched"} <= step.keys() and step.get("wakes"):
         foreign = max(step["entries-examined"] - step["entries-matched"], 0)
-        rows.append(("foreign-per-wake between", "", "",
-                     f"{foreign / step['wakes']:.3f}", ""))
+        rows.append(("foreign-per-wake between", "", "", f"{foreign / step['wakes']:.3f}", ""))
     return rows
 
 
 def since(old, new):
     """Growth of the counters; nothing where one went back."""
-    step = {label: new.number(label) - (old.number(label) or 0)
-            for label in COUNTERS if label in new.fields}
+    step = {
+        label: new.number(label) - (old.number(label) or 0)
+        for label in COUNTERS
+        if label in new.fields
+    }
     return step if all(change >= 0 for change in step.values()) else {}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The one way in which the tool refuses: a line that helps, exit status 2."""
 
-SHOWN = 60              # letters of bad input that are repeated
+SHOWN = 60  # letters of bad input that are repeated
 
 
 class Complaint(Exception):

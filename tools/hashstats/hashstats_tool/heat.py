@@ -6,23 +6,21 @@ import math
 from .tables import SIZES
 
 BLOCKS, LETTERS = " ░▒▓█", " .:*#"
-WIDEST = 4                      # columns of one sample
+WIDEST = 4  # columns of one sample
 
 
 def lines(peak, terminal):
     """Longest chains on top, time to the right, more objects darker."""
     samples = peak.heat.cells
     most = max((max(sample) for sample in samples), default=0)
-    title = terminal.colour(f"{peak.title}: objects by the length of their chain",
-                            "bold")
+    title = terminal.colour(f"{peak.title}: objects by the length of their chain", "bold")
     if not most:
         return [title, "  no objects in chains"]
     signs = BLOCKS if terminal.blocks else LETTERS
     room = max(min(terminal.width, 100) - 8, 1)
     packed = pack(samples, room)
     wide = max(1, min(WIDEST, room // len(packed)))
-    rows = max(size for sample in samples for size, count in enumerate(sample)
-               if count) + 1
+    rows = max(size for sample in samples for size, count in enumerate(sample) if count) + 1
     result = [title]
     for size in reversed(range(rows)):
         text = "".join(shade(sample[size], most, signs) * wide for sample in packed)
@@ -37,8 +35,9 @@ def pack(samples, room):
     """As many columns as there is room; of several samples the highest."""
     if len(samples) <= room:
         return samples
-    groups = [samples[at * len(samples) // room:(at + 1) * len(samples) // room]
-              for at in range(room)]
+    groups = [
+        samples[at * len(samples) // room : (at + 1) * len(samples) // room] for at in range(room)
+    ]
     return [[max(column) for column in zip(*group)] for group in groups]
 
 

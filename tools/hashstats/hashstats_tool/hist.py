@@ -11,20 +11,29 @@ from .terminal import Terminal
 
 HELP = "bars of chain lengths beside the Poisson expectation"
 OWN_FILES = True
-SEEN = 0.5                      # expected buckets that are worth a row
+SEEN = 0.5  # expected buckets that are worth a row
 EIGHTHS = " ▏▎▍▌▋▊▉"
-NARROWEST = 10                  # columns of bars
+NARROWEST = 10  # columns of bars
 
 
 def options(parser):
-    parser.add_argument("tables", nargs="+", metavar="TABLE",
-                        help="names as hashstats show has them")
-    parser.add_argument("-f", "--file", action="append", metavar="FILE",
-                        help="a saved copy, - for standard input (default: "
-                             f"{sources.KERNEL}); several to compare them")
-    parser.add_argument("--log", action="store_true",
-                        help="logarithmic bars, to see the long chains")
-    parser.add_argument("--png", metavar="FILE", help="draw a picture instead (SVG if it ends in .svg)")
+    parser.add_argument(
+        "tables", nargs="+", metavar="TABLE", help="names as hashstats show has them"
+    )
+    parser.add_argument(
+        "-f",
+        "--file",
+        action="append",
+        metavar="FILE",
+        help="a saved copy, - for standard input (default: "
+        f"{sources.KERNEL}); several to compare them",
+    )
+    parser.add_argument(
+        "--log", action="store_true", help="logarithmic bars, to see the long chains"
+    )
+    parser.add_argument(
+        "--png", metavar="FILE", help="draw a picture instead (SVG if it ends in .svg)"
+    )
 
 
 def run(options):
@@ -33,27 +42,33 @@ def run(options):
         raise Complaint("standard input is named twice; accepted: once")
     if options.png:
         from . import pictures
+
         pictures.needed()
-    panels = [(path, one) for path in files for one in
-              of(verdicts.of_copy(sources.load(path)), options.tables)]
+    panels = [
+        (path, one)
+        for path in files
+        for one in of(verdicts.of_copy(sources.load(path)), options.tables)
+    ]
     if options.png:
         draw(options, panels)
     else:
         terminal = Terminal()
         named = len(files) > 1
-        print("\n\n".join("\n".join(lines(one, terminal, options.log,
-                                          path if named else None))
-                          for path, one in panels))
+        print(
+            "\n\n".join(
+                "\n".join(lines(one, terminal, options.log, path if named else None))
+                for path, one in panels
+            )
+        )
     return [one for _, one in panels]
 
 
 def draw(options, panels):
     from . import pictures
-    shown = [(path, one) for path, one in panels if one.table.rows
-             and one.kind != verdicts.OFF]
+
+    shown = [(path, one) for path, one in panels if one.table.rows and one.kind != verdicts.OFF]
     if not shown:
-        raise Complaint("these tables have no histogram; accepted: tables with "
-                        "chains")
+        raise Complaint("these tables have no histogram; accepted: tables with chains")
     pictures.histograms(shown, options.png, options.log)
 
 
@@ -64,10 +79,15 @@ def title(judged, path=None):
     if judged.kind == verdicts.OFF or not table.rows:
         why = "is off" if not table.buckets else "has no chains to show"
         return f"{judged.title}{place} {why}"
-    nodes = (f", {judged.nodes:.3f} nodes a look-up, {judged.ideal:.3f} by chance"
-             if judged.kind == verdicts.CHAINS and judged.nodes else "")
-    return (f"{judged.title}{place}: {table.objects} objects in {table.buckets} "
-            f"buckets{nodes}, longest {table.number('longest')}: {judged.verdict}")
+    nodes = (
+        f", {judged.nodes:.3f} nodes a look-up, {judged.ideal:.3f} by chance"
+        if judged.kind == verdicts.CHAINS and judged.nodes
+        else ""
+    )
+    return (
+        f"{judged.title}{place}: {table.objects} objects in {table.buckets} "
+        f"buckets{nodes}, longest {table.number('longest')}: {judged.verdict}"
+    )
 
 
 def lines(judged, terminal, log=False, path=None):
@@ -76,13 +96,13 @@ def lines(judged, terminal, log=False, path=None):
     if judged.kind == verdicts.OFF or not table.rows:
         return result
     expected = spread.poisson(table.buckets, table.objects)
-    rows = [(size, row.buckets, chance) for size, row, chance
-            in zip(SIZES, table.rows, expected)]
+    rows = [(size, row.buckets, chance) for size, row, chance in zip(SIZES, table.rows, expected)]
     while rows[-1][1] == 0 and rows[-1][2] < SEEN:
         rows.pop()
-    texts = [("size", "buckets", "expected"),
-             *((size, str(seen), numbers.plain(chance, 1))
-               for size, seen, chance in rows)]
+    texts = [
+        ("size", "buckets", "expected"),
+        *((size, str(seen), numbers.plain(chance, 1)) for size, seen, chance in rows),
+    ]
     widths = [max(map(len, column)) for column in zip(*texts)]
     room = max(min(terminal.width, 100) - sum(widths) - 7, NARROWEST)
     largest = max(max(seen, chance) for _, seen, chance in rows)
@@ -120,5 +140,8 @@ def bar(seen, chance, expected, terminal):
         return terminal.colour(text, "blue")
     at = int(chance)
     text = text.ljust(at)
-    return (terminal.colour(text[:at], "blue") + terminal.colour(sign, "yellow")
-            + terminal.colour(text[at + 1:], "blue"))
+    return (
+        terminal.colour(text[:at], "blue")
+        + terminal.colour(sign, "yellow")
+        + terminal.colour(text[at + 1 :], "blue")
+    )

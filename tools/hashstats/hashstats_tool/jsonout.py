@@ -16,24 +16,25 @@ HELP = "everything for programs; the schema is in schema.json"
 
 
 def options(parser):
-    parser.add_argument("tables", nargs="*", metavar="TABLE",
-                        help="only these (default: all)")
-    parser.add_argument("--compact", action="store_true",
-                        help="in one line")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
+    parser.add_argument("--compact", action="store_true", help="in one line")
 
 
 def run(options):
     copy = sources.load(options.file)
     judged = of(verdicts.of_copy(copy), options.tables)
-    print(json.dumps(document(copy, judged),
-                     indent=None if options.compact else 2))
+    print(json.dumps(document(copy, judged), indent=None if options.compact else 2))
     return judged
 
 
 def document(copy, judged):
-    return {"schema": "hashstats", "version": VERSION,
-            "file_version": copy.version, "counting": copy.counting,
-            "tables": [table_of(one) for one in judged]}
+    return {
+        "schema": "hashstats",
+        "version": VERSION,
+        "file_version": copy.version,
+        "counting": copy.counting,
+        "tables": [table_of(one) for one in judged],
+    }
 
 
 def key(label):
@@ -42,20 +43,25 @@ def key(label):
 
 def table_of(judged):
     table = judged.table
-    result = {"name": table.name, "instance": table.instance,
-              "sized_by": table.sized_by}
+    result = {"name": table.name, "instance": table.instance, "sized_by": table.sized_by}
     for label in reading.NUMBERS:
         result[key(label)] = table.number(label)
     for label in reading.FRACTIONS:
         result[key(label)] = table.fraction(label)
-    result["unknown"] = {label: text for label, text in table.fields.items()
-                         if label not in reading.KNOWN}
-    result |= {"kind": judged.kind, "load": judged.load,
-               "used_share": judged.used,
-               "used_share_expected": judged.used_expected,
-               "nodes": judged.nodes, "nodes_ideal": judged.ideal,
-               "verdict": judged.verdict, "reason": judged.reason,
-               "histogram": histogram(table)}
+    result["unknown"] = {
+        label: text for label, text in table.fields.items() if label not in reading.KNOWN
+    }
+    result |= {
+        "kind": judged.kind,
+        "load": judged.load,
+        "used_share": judged.used,
+        "used_share_expected": judged.used_expected,
+        "nodes": judged.nodes,
+        "nodes_ideal": judged.ideal,
+        "verdict": judged.verdict,
+        "reason": judged.reason,
+        "histogram": histogram(table),
+    }
     return result
 
 
@@ -63,6 +69,13 @@ def histogram(table):
     if not table.rows:
         return None
     expected = spread.poisson(table.buckets, table.objects)
-    return [{"size": size, "buckets": row.buckets, "objects": row.objects,
-             "sum_pct": row.percent, "buckets_expected": round(chance, 3)}
-            for size, row, chance in zip(SIZES, table.rows, expected)]
+    return [
+        {
+            "size": size,
+            "buckets": row.buckets,
+            "objects": row.objects,
+            "sum_pct": row.percent,
+            "buckets_expected": round(chance, 3),
+        }
+        for size, row, chance in zip(SIZES, table.rows, expected)
+    ]

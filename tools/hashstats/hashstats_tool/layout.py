@@ -3,7 +3,7 @@
 
 from .terminal import columns, shortened
 
-SHORTEST_TITLE = 13             # letters that a name keeps when it gets narrow
+SHORTEST_TITLE = 13  # letters that a name keeps when it gets narrow
 
 
 def lines(head, rows, judged, terminal, unwanted=()):
@@ -16,8 +16,7 @@ def lines(head, rows, judged, terminal, unwanted=()):
     gap, cells = fitted(head, [head, *rows], terminal.width, unwanted)
     result = [terminal.colour(gap.join(cells[0]).rstrip(), "bold")]
     for row, one in zip(cells[1:], judged):
-        result.append(gap.join([*row[:-1],
-                                terminal.verdict(row[-1], one.verdict)]))
+        result.append(gap.join([*row[:-1], terminal.verdict(row[-1], one.verdict)]))
     return result
 
 

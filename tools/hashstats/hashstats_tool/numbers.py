@@ -42,9 +42,9 @@ def percent(share):
 
 def bytes_of(text, option):
     """Bytes that a user wrote as 512, 64K, 1.5M, 2G."""
-    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGT]?)(?:i?B)?", text,
-                         re.ASCII)
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGT]?)(?:i?B)?", text, re.ASCII)
     if not match:
-        raise Complaint(f"{option} {quoted(text)}; accepted: bytes, with K, M, G "
-                        "or T behind, as 64M")
+        raise Complaint(
+            f"{option} {quoted(text)}; accepted: bytes, with K, M, G or T behind, as 64M"
+        )
     return int(float(match[1]) * 1024 ** (" " + UNITS).index(match[2] or " "))

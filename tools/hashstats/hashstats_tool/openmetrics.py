@@ -36,47 +36,58 @@ GAUGES = (
     ("table_bytes", "Size of the table.", number("bytes")),
     ("table_objects", "Sum of all chains.", number("objects")),
     ("table_used_buckets", "Buckets with objects.", number("used")),
-    ("table_used_buckets_expected", "The same for a random function.",
-     lambda judged: None if judged.used_expected is None
-     else judged.used_expected * judged.table.buckets),
+    (
+        "table_used_buckets_expected",
+        "The same for a random function.",
+        lambda judged: (
+            None if judged.used_expected is None else judged.used_expected * judged.table.buckets
+        ),
+    ),
     ("table_load", "Objects a bucket.", attribute("load")),
     ("table_longest_chain", "Objects in the longest chain.", number("longest")),
-    ("table_nodes_per_lookup", "Nodes that a look-up or wake-up examines.",
-     attribute("nodes")),
-    ("table_nodes_per_lookup_ideal", "The same for a random function.",
-     attribute("ideal")),
-    ("table_variance_over_mean", "Of the lengths of the chains, 1 by chance.",
-     fraction("variance-over-mean")),
-    ("table_nodes_per_counted_hit", "Nodes examined by look-ups that hit.",
-     fraction("nodes-per-counted-hit")),
-    ("table_nodes_per_counted_miss", "Nodes examined by look-ups that missed.",
-     fraction("nodes-per-counted-miss")),
+    ("table_nodes_per_lookup", "Nodes that a look-up or wake-up examines.", attribute("nodes")),
+    ("table_nodes_per_lookup_ideal", "The same for a random function.", attribute("ideal")),
+    (
+        "table_variance_over_mean",
+        "Of the lengths of the chains, 1 by chance.",
+        fraction("variance-over-mean"),
+    ),
+    (
+        "table_nodes_per_counted_hit",
+        "Nodes examined by look-ups that hit.",
+        fraction("nodes-per-counted-hit"),
+    ),
+    (
+        "table_nodes_per_counted_miss",
+        "Nodes examined by look-ups that missed.",
+        fraction("nodes-per-counted-miss"),
+    ),
 )
 COUNTERS = (
     ("lookups", "Look-ups counted since the last reset.", number("lookups")),
     ("hits", "Look-ups that found an object.", number("hits")),
     ("stale", "Misses that met another object.", number("stale")),
-    ("cache_hits", "Look-ups that a cache before the table answered.",
-     number("cache-hits")),
+    ("cache_hits", "Look-ups that a cache before the table answered.", number("cache-hits")),
     ("wakes", "Wake-ups that took the lock of a queue.", number("wakes")),
-    ("entries_examined", "Entries of queues that wake-ups looked at.",
-     number("entries-examined")),
-    ("entries_matched", "Of these, those that the wake-up was for.",
-     number("entries-matched")),
-    ("functions_called", "Wake functions that were called.",
-     number("functions-called")),
+    ("entries_examined", "Entries of queues that wake-ups looked at.", number("entries-examined")),
+    ("entries_matched", "Of these, those that the wake-up was for.", number("entries-matched")),
+    ("functions_called", "Wake functions that were called.", number("functions-called")),
 )
 
 
 def options(parser):
-    parser.add_argument("-o", "--output", metavar="FILE",
-                        help="write this file at once, so that no collector "
-                             "reads half of it")
-    parser.add_argument("--classic", action="store_true",
-                        help="the older text format: counters are named with "
-                             "_total, no # EOF")
-    parser.add_argument("tables", nargs="*", metavar="TABLE",
-                        help="only these (default: all)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write this file at once, so that no collector reads half of it",
+    )
+    parser.add_argument(
+        "--classic",
+        action="store_true",
+        help="the older text format: counters are named with _total, no # EOF",
+    )
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
 
 
 def run(options):
@@ -93,23 +104,39 @@ def run(options):
 
 
 def lines(copy, judged, classic=False):
-    yield from family("counting", "gauge", "Whether look-ups are being counted.",
-                      [("", int(copy.counting))])
-    yield from family("table_info", "gauge", "What decided the size.",
-                      [(labels(one, sized_by=one.table.sized_by, kind=one.kind), 1)
-                       for one in judged])
+    yield from family(
+        "counting", "gauge", "Whether look-ups are being counted.", [("", int(copy.counting))]
+    )
+    yield from family(
+        "table_info",
+        "gauge",
+        "What decided the size.",
+        [(labels(one, sized_by=one.table.sized_by, kind=one.kind), 1) for one in judged],
+    )
     for name, text, value in GAUGES:
         yield from family(name, "gauge", text, samples(judged, value))
     for name, text, value in COUNTERS:
-        yield from family(f"table_{name}", "counter", text,
-                          samples(judged, value), classic)
-    yield from family("table_chain_buckets", "gauge",
-                      "Buckets with chains of so many objects.",
-                      [(labels(one, size=size), row.buckets) for one in judged
-                       for size, row in zip(SIZES, one.table.rows)])
-    yield from family("table_verdict", "gauge", "1 for the verdict that holds.",
-                      [(labels(one, verdict=word), int(word == one.verdict))
-                       for one in judged for word in verdicts.WORDS])
+        yield from family(f"table_{name}", "counter", text, samples(judged, value), classic)
+    yield from family(
+        "table_chain_buckets",
+        "gauge",
+        "Buckets with chains of so many objects.",
+        [
+            (labels(one, size=size), row.buckets)
+            for one in judged
+            for size, row in zip(SIZES, one.table.rows)
+        ],
+    )
+    yield from family(
+        "table_verdict",
+        "gauge",
+        "1 for the verdict that holds.",
+        [
+            (labels(one, verdict=word), int(word == one.verdict))
+            for one in judged
+            for word in verdicts.WORDS
+        ],
+    )
     if not classic:
         yield "# EOF"
 

@@ -7,21 +7,27 @@ import tempfile
 from .errors import Complaint
 from .sources import quoted_path
 
-READABLE = 0o644                # by the collector, by update-grub
+READABLE = 0o644  # by the collector, by update-grub
 
 
 def refused(path, error):
-    return Complaint(f"{quoted_path(path)}: {error.strerror or error}, expected a "
-                     "file in a folder that can be written")
+    return Complaint(
+        f"{quoted_path(path)}: {error.strerror or error}, expected a "
+        "file in a folder that can be written"
+    )
 
 
 def replace(path, text):
     """A file for others: whole or still the old one, whenever it is read."""
     temporary = None
     try:
-        with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path) or ".",
-                                         prefix=".hashstats.", encoding="utf-8",
-                                         delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            "w",
+            dir=os.path.dirname(path) or ".",
+            prefix=".hashstats.",
+            encoding="utf-8",
+            delete=False,
+        ) as file:
             temporary = file.name
             file.write(text)
             os.fchmod(file.fileno(), READABLE)

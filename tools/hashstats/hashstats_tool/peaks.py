@@ -7,7 +7,7 @@ more memory than an hour.
 
 from . import verdicts
 
-CELLS = 512                     # of a heat map in time; more than are drawn
+CELLS = 512  # of a heat map in time; more than are drawn
 
 
 class Heat:
@@ -18,11 +18,11 @@ class Heat:
     """
 
     def __init__(self):
-        self.seconds = []       # at which a cell begins
-        self.cells = []         # objects in the rows 1 to >15
-        self.last = None        # second of the last sample
-        self.each = 1           # samples of a cell
-        self.filled = 0         # of the last cell
+        self.seconds = []  # at which a cell begins
+        self.cells = []  # objects in the rows 1 to >15
+        self.last = None  # second of the last sample
+        self.each = 1  # samples of a cell
+        self.filled = 0  # of the last cell
 
     def add(self, seconds, objects):
         self.last = seconds
@@ -32,8 +32,7 @@ class Heat:
             return
         if len(self.cells) == CELLS:
             self.seconds = self.seconds[::2]
-            self.cells = [higher(*pair) for pair in zip(self.cells[::2],
-                                                        self.cells[1::2])]
+            self.cells = [higher(*pair) for pair in zip(self.cells[::2], self.cells[1::2])]
             self.each *= 2
         self.seconds.append(seconds)
         self.cells.append(objects)
@@ -50,7 +49,7 @@ class Peak:
     def __init__(self, title):
         self.title = title
         self.seconds = self.judged = None
-        self.nodes = None                       # the most, of any moment
+        self.nodes = None  # the most, of any moment
         self.longest = 0
         self.heat = Heat()
 
@@ -81,7 +80,7 @@ class Peaks:
     def __init__(self):
         self.of_title = {}
         self.samples = 0
-        self.first = self.last = None           # their seconds
+        self.first = self.last = None  # their seconds
 
     def add(self, seconds, copy):
         for one in verdicts.of_copy(copy):

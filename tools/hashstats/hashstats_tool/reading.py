@@ -13,16 +13,38 @@ from .errors import Complaint, quoted
 from .tables import LONG, SIZES, Copy, Row, Table
 
 VERSION = 1
-LARGEST = 2**64 - 1             # the kernel counts in 64 bits
+LARGEST = 2**64 - 1  # the kernel counts in 64 bits
 
 WORDS = ("name", "instance", "sized-by")
-NUMBERS = ("buckets", "bytes", "objects", "used", "longest", "capped",
-           "walk-us", "walk-longest-us", "lookups", "hits", "stale",
-           "cache-hits", "wakes", "entries-examined", "entries-matched",
-           "functions-called")
-FRACTIONS = ("used-expected", "nodes-per-hit", "nodes-per-hit-expected",
-             "variance-over-mean", "hit-rate", "nodes-per-counted-hit",
-             "nodes-per-counted-miss", "cache-hit-rate", "foreign-per-wake")
+NUMBERS = (
+    "buckets",
+    "bytes",
+    "objects",
+    "used",
+    "longest",
+    "capped",
+    "walk-us",
+    "walk-longest-us",
+    "lookups",
+    "hits",
+    "stale",
+    "cache-hits",
+    "wakes",
+    "entries-examined",
+    "entries-matched",
+    "functions-called",
+)
+FRACTIONS = (
+    "used-expected",
+    "nodes-per-hit",
+    "nodes-per-hit-expected",
+    "variance-over-mean",
+    "hit-rate",
+    "nodes-per-counted-hit",
+    "nodes-per-counted-miss",
+    "cache-hit-rate",
+    "foreign-per-wake",
+)
 KNOWN = frozenset((*WORDS, *NUMBERS, *FRACTIONS))
 KNOWN_ABOVE = frozenset(("version", "counting"))
 
@@ -42,7 +64,7 @@ class Reader:
         self.source = source
         self.offset = first_line - 1
         self.newer = False
-        self.unknown = {}       # label -> numbers of its lines
+        self.unknown = {}  # label -> numbers of its lines
 
     def wrong(self, line, what):
         return Complaint(f"{self.source}, line {line + self.offset}: {what}")
@@ -52,23 +74,19 @@ class Reader:
         if not data:
             raise self.wrong(1, "the file is empty, expected 'version: 1'")
         pieces = data.split(b"\n")
-        lines = [self.line(number, piece)
-                 for number, piece in enumerate(pieces, 1)]
+        lines = [self.line(number, piece) for number, piece in enumerate(pieces, 1)]
         if lines.pop():
-            raise self.wrong(len(pieces), "the file is cut off within this "
-                             "line, expected its end")
+            raise self.wrong(len(pieces), "the file is cut off within this line, expected its end")
         return lines
 
     def line(self, number, piece):
         try:
             text = piece.decode()
         except UnicodeDecodeError:
-            raise self.wrong(number, "not UTF-8, expected the text of "
-                             "/proc/hashstats") from None
+            raise self.wrong(number, "not UTF-8, expected the text of /proc/hashstats") from None
         if not text.isprintable():
             bad = next(letter for letter in text if not letter.isprintable())
-            raise self.wrong(number, f"the character {ascii(bad)}, expected "
-                             "printable text")
+            raise self.wrong(number, f"the character {ascii(bad)}, expected printable text")
         return text
 
     def copy(self, data):
@@ -98,40 +116,44 @@ class Reader:
             try:
                 end = lines.index("", start - 1)
             except ValueError:
-                yield start, lines[start - 1:]
+                yield start, lines[start - 1 :]
                 return
-            yield start, lines[start - 1:end]
+            yield start, lines[start - 1 : end]
             start = end + 2
             if start > len(lines):
-                raise self.wrong(end + 1, "an empty line ends the file, "
-                                 "expected a table behind it")
+                raise self.wrong(end + 1, "an empty line ends the file, expected a table behind it")
 
     def header(self, copy, start, lines):
         first = re.fullmatch(r"version: (.+)", lines[0]) if lines else None
         if not first:
-            raise self.wrong(1, f"{quoted(lines[0] if lines else '')}, expected "
-                             "'version: 1', the first line of /proc/hashstats")
+            raise self.wrong(
+                1,
+                f"{quoted(lines[0] if lines else '')}, expected "
+                "'version: 1', the first line of /proc/hashstats",
+            )
         if not WHOLE.fullmatch(first[1]) or first[1] == "0":
-            raise self.wrong(1, f"the version is {quoted(first[1])}, expected a "
-                             "number from 1")
+            raise self.wrong(1, f"the version is {quoted(first[1])}, expected a number from 1")
         self.newer = int(first[1]) > VERSION
         if self.newer:
-            copy.notes.append(f"{self.source}: version {first[1]} is newer than "
-                              f"{VERSION}; what this hashstats knows is shown")
+            copy.notes.append(
+                f"{self.source}: version {first[1]} is newer than "
+                f"{VERSION}; what this hashstats knows is shown"
+            )
         for number, line in enumerate(lines, start):
             label, text = self.labelled(number, line, copy.header)
             if label == "counting" and text not in ("on", "off"):
-                raise self.wrong(number, f"counting is {quoted(text)}, expected "
-                                 "on or off")
+                raise self.wrong(number, f"counting is {quoted(text)}, expected on or off")
             if label == "name":
-                raise self.wrong(number, "a table, expected an empty line "
-                                 "before it")
+                raise self.wrong(number, "a table, expected an empty line before it")
             if label not in KNOWN_ABOVE:
                 self.unknown.setdefault(label, []).append(number)
             copy.header[label] = text
         if "counting" not in copy.header and not self.newer:
-            raise self.wrong(start, "nothing tells of counting, expected "
-                             "'counting: on' or 'counting: off' behind this line")
+            raise self.wrong(
+                start,
+                "nothing tells of counting, expected "
+                "'counting: on' or 'counting: off' behind this line",
+            )
 
     def labelled(self, number, line, known):
         match = LABEL.fullmatch(line)
@@ -139,49 +161,65 @@ class Reader:
             raise self.wrong(number, f"{quoted(line)}, expected 'label: value'")
         label, text = match.groups()
         if label in known:
-            raise self.wrong(number, f"{label} once more, expected it once in "
-                             "a paragraph")
+            raise self.wrong(number, f"{label} once more, expected it once in a paragraph")
         return label, text
 
     def table(self, start, lines):
         table = Table(start + self.offset)
         if not lines or not lines[0].startswith("name:"):
-            raise self.wrong(start, f"{quoted(lines[0] if lines else '')}, "
-                             "expected 'name: ...', the first line of a table")
-        head = next((at for at, line in enumerate(lines)
-                     if line.split() == ["size", "buckets", "objects", "sum-pct"]),
-                    len(lines))
+            raise self.wrong(
+                start,
+                f"{quoted(lines[0] if lines else '')}, "
+                "expected 'name: ...', the first line of a table",
+            )
+        head = next(
+            (
+                at
+                for at, line in enumerate(lines)
+                if line.split() == ["size", "buckets", "objects", "sum-pct"]
+            ),
+            len(lines),
+        )
         for number, line in enumerate(lines[:head], start):
             label, text = self.labelled(number, line, table.fields)
             self.value(number, label, text)
             table.fields[label] = text
         for label in ALWAYS:
             if label not in table.fields:
-                raise self.wrong(start, f"table {quoted(table.name)} has no "
-                                 f"{label}, expected a line '{label}: ...'")
+                raise self.wrong(
+                    start,
+                    f"table {quoted(table.name)} has no {label}, expected a line '{label}: ...'",
+                )
         if head < len(lines):
-            self.rows(table, start + head + 1, lines[head + 1:])
+            self.rows(table, start + head + 1, lines[head + 1 :])
             Check(self, table, start, start + head + 1).all()
         elif table.objects is not None:
-            raise self.wrong(start + len(lines) - 1, f"table {quoted(table.name)} "
-                             "has objects and no histogram, expected one: is "
-                             "the file cut off?")
+            raise self.wrong(
+                start + len(lines) - 1,
+                f"table {quoted(table.name)} "
+                "has objects and no histogram, expected one: is "
+                "the file cut off?",
+            )
         self.counters(start, table)
         return table
 
     def value(self, number, label, text):
         if label in NUMBERS:
             if not WHOLE.fullmatch(text) or int(text) > LARGEST:
-                raise self.wrong(number, f"{label} is {quoted(text)}, expected a "
-                                 "whole number below 2^64")
+                raise self.wrong(
+                    number, f"{label} is {quoted(text)}, expected a whole number below 2^64"
+                )
         elif label in FRACTIONS:
             if not FRACTION.fullmatch(text):
-                raise self.wrong(number, f"{label} is {quoted(text)}, expected a "
-                                 "number with three places, as 1.064")
+                raise self.wrong(
+                    number,
+                    f"{label} is {quoted(text)}, expected a number with three places, as 1.064",
+                )
         elif label == "name":
             if not NAME.fullmatch(text):
-                raise self.wrong(number, f"the name {quoted(text)}, expected "
-                                 "letters, digits, '_', '-' and '.'")
+                raise self.wrong(
+                    number, f"the name {quoted(text)}, expected letters, digits, '_', '-' and '.'"
+                )
         elif label not in KNOWN:
             self.unknown.setdefault(label, []).append(number)
 
@@ -190,53 +228,64 @@ class Reader:
             table.rows.append(self.row(number, line, len(table.rows)))
         if len(table.rows) < len(SIZES):
             missing = SIZES[len(table.rows)]
-            raise self.wrong(start + len(lines) - 1, f"the histogram of "
-                             f"{quoted(table.name)} ends here, expected rows "
-                             f"from {missing} to >15")
+            raise self.wrong(
+                start + len(lines) - 1,
+                f"the histogram of "
+                f"{quoted(table.name)} ends here, expected rows "
+                f"from {missing} to >15",
+            )
 
     def row(self, number, line, position):
         if position == len(SIZES):
-            raise self.wrong(number, f"{quoted(line)} behind the histogram, "
-                             "expected an empty line")
+            raise self.wrong(number, f"{quoted(line)} behind the histogram, expected an empty line")
         words = line.split()
         if len(words) != 4 or words[0] != SIZES[position]:
-            raise self.wrong(number, f"{quoted(line)}, expected the row "
-                             f"'{SIZES[position]} buckets objects sum-pct'")
+            raise self.wrong(
+                number,
+                f"{quoted(line)}, expected the row '{SIZES[position]} buckets objects sum-pct'",
+            )
         for word in words[1:]:
             if not WHOLE.fullmatch(word) or int(word) > LARGEST:
-                raise self.wrong(number, f"{quoted(word)} in a row, expected a "
-                                 "whole number below 2^64")
+                raise self.wrong(
+                    number, f"{quoted(word)} in a row, expected a whole number below 2^64"
+                )
         return Row(*map(int, words[1:]))
 
     def counters(self, start, table):
         """Parts of counters that are read together are no more than the whole."""
         at = {label: start + n for n, label in enumerate(table.fields)}
-        for part, whole, rate in (("hits", "lookups", "hit-rate"),
-                                  ("stale", "lookups", None)):
+        for part, whole, rate in (("hits", "lookups", "hit-rate"), ("stale", "lookups", None)):
             some, of = table.number(part), table.number(whole)
             if some is None or of is None:
                 continue
             if some > of:
-                raise self.wrong(at[part], f"{some} {part} of {of} {whole}, "
-                                 "expected no more than these")
+                raise self.wrong(
+                    at[part], f"{some} {part} of {of} {whole}, expected no more than these"
+                )
             given = table.fraction(rate) if rate else None
             exact = some / of if of else 0
             if given is not None and abs(given - exact) > 0.001:
-                raise self.wrong(at[rate], f"{rate} is {given:.3f}, expected "
-                                 f"{exact:.3f}, as {part} / {whole}")
+                raise self.wrong(
+                    at[rate], f"{rate} is {given:.3f}, expected {exact:.3f}, as {part} / {whole}"
+                )
 
     def only(self, titles, table):
         if table.title in titles:
-            raise self.wrong(table.line - self.offset, f"table "
-                             f"{quoted(table.title)} is in line "
-                             f"{titles[table.title]} already, expected each once")
+            raise self.wrong(
+                table.line - self.offset,
+                f"table "
+                f"{quoted(table.title)} is in line "
+                f"{titles[table.title]} already, expected each once",
+            )
         titles[table.title] = table.line
 
     def notes(self):
         for label, numbers in self.unknown.items():
             times = f" and {len(numbers) - 1} more" if len(numbers) > 1 else ""
-            yield (f"{self.source}, line {numbers[0] + self.offset}{times}: "
-                   f"{label} is not known to this hashstats, passed over")
+            yield (
+                f"{self.source}, line {numbers[0] + self.offset}{times}: "
+                f"{label} is not known to this hashstats, passed over"
+            )
 
 
 class Check:
@@ -250,15 +299,16 @@ class Check:
         self.at = {label: start + n for n, label in enumerate(table.fields)}
 
     def row(self, size, what):
-        return self.reader.wrong(self.first_row + size,
-                                 f"row {SIZES[size]}: {what}")
+        return self.reader.wrong(self.first_row + size, f"row {SIZES[size]}: {what}")
 
     def all(self):
         for label in WITH_ROWS:
             if label not in self.table.fields:
                 raise self.reader.wrong(
-                    self.start, f"table {quoted(self.table.name)} has a histogram "
-                    f"and no {label}, expected a line '{label}: ...'")
+                    self.start,
+                    f"table {quoted(self.table.name)} has a histogram "
+                    f"and no {label}, expected a line '{label}: ...'",
+                )
         self.products()
         self.sums()
         self.percents()
@@ -267,33 +317,41 @@ class Check:
     def products(self):
         for size, row in enumerate(self.table.rows[:LONG]):
             if size * row.buckets != row.objects:
-                raise self.row(size, f"{row.objects} objects, expected "
-                               f"{size * row.buckets} in {row.buckets} buckets")
+                raise self.row(
+                    size,
+                    f"{row.objects} objects, expected "
+                    f"{size * row.buckets} in {row.buckets} buckets",
+                )
         row = self.table.rows[LONG]
         if row.objects < LONG * row.buckets or row.objects and not row.buckets:
-            raise self.row(LONG, f"{row.objects} objects, expected {LONG} or "
-                           f"more in each of {row.buckets} buckets")
+            raise self.row(
+                LONG,
+                f"{row.objects} objects, expected {LONG} or more in each of {row.buckets} buckets",
+            )
 
     def sums(self):
         rows = self.table.rows
         self.same("buckets", sum(row.buckets for row in rows))
         self.same("objects", sum(row.objects for row in rows))
         self.same("used", sum(row.buckets for row in rows[1:]))
-        longest = max((size for size, row in enumerate(rows) if row.buckets),
-                      default=0)
+        longest = max((size for size, row in enumerate(rows) if row.buckets), default=0)
         if longest < LONG:
             self.same("longest", longest)
             return
         given, row = self.table.number("longest"), rows[LONG]
         if not -(-row.objects // row.buckets) <= given <= row.objects:
-            raise self.reader.wrong(self.at["longest"], f"longest is {given}, which "
-                                    "row >15 cannot have, expected what fits it")
+            raise self.reader.wrong(
+                self.at["longest"],
+                f"longest is {given}, which row >15 cannot have, expected what fits it",
+            )
 
     def same(self, label, sum_of_rows):
         given = self.table.number(label)
         if given != sum_of_rows:
-            raise self.reader.wrong(self.at[label], f"{label} is {given}, expected "
-                                    f"{sum_of_rows}, as the histogram has it")
+            raise self.reader.wrong(
+                self.at[label],
+                f"{label} is {given}, expected {sum_of_rows}, as the histogram has it",
+            )
 
     def percents(self):
         objects, reached = self.table.objects, 0
@@ -311,12 +369,12 @@ class Check:
         objects, rows = self.table.objects, self.table.rows
         if given is None or not objects or rows[LONG].buckets:
             return
-        exact = sum(row.buckets * size * (size + 1) // 2
-                    for size, row in enumerate(rows)) / objects
+        exact = sum(row.buckets * size * (size + 1) // 2 for size, row in enumerate(rows)) / objects
         if abs(given - exact) > 0.001:
-            raise self.reader.wrong(self.at["nodes-per-hit"], f"nodes-per-hit is "
-                                    f"{given:.3f}, expected {exact:.3f}, as the "
-                                    "histogram has it")
+            raise self.reader.wrong(
+                self.at["nodes-per-hit"],
+                f"nodes-per-hit is {given:.3f}, expected {exact:.3f}, as the histogram has it",
+            )
 
 
 def parse(data, source="input", first_line=1):

@@ -14,13 +14,20 @@ DURATION = "60"
 
 
 def options(parser):
-    parser.add_argument("tables", nargs="*", metavar="TABLE",
-                        help="heat maps of these (default: the worst)")
+    parser.add_argument(
+        "tables", nargs="*", metavar="TABLE", help="heat maps of these (default: the worst)"
+    )
     add_interval(parser, "1")
-    parser.add_argument("-t", "--time", default=DURATION, metavar="S",
-                        help=f"how long in seconds (default: {DURATION})")
-    parser.add_argument("-o", "--output", metavar="FILE",
-                        help="keep the samples for report and advise")
+    parser.add_argument(
+        "-t",
+        "--time",
+        default=DURATION,
+        metavar="S",
+        help=f"how long in seconds (default: {DURATION})",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="keep the samples for report and advise"
+    )
     report.add_png(parser)
 
 
@@ -30,10 +37,12 @@ def run(options):
         raise Complaint("record reads again and again; accepted: a file for -f")
     if options.png:
         from . import pictures
+
         pictures.needed()
     if options.output and same_file(options.output, options.file):
-        raise Complaint(f"-o {sources.quoted_path(options.output)} is what is read; "
-                        "accepted: another file")
+        raise Complaint(
+            f"-o {sources.quoted_path(options.output)} is what is read; accepted: another file"
+        )
     output = outputs.create(options.output) if options.output else None
     seen = peaks.Peaks()
     try:
@@ -51,8 +60,7 @@ def run(options):
 
 
 def same_file(one, other):
-    return (os.path.exists(one) and os.path.exists(other)
-            and os.path.samefile(one, other))
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
 def samples(path, pause, duration, output):

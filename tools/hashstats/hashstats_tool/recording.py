@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Many copies in one file, each below the second at which it was read.
 
-	recording: 1
-	=== 1764000000.123
-	version: 1
-	...
-	=== 1764000001.124
-	...
+        recording: 1
+        === 1764000000.123
+        version: 1
+        ...
+        === 1764000001.124
+        ...
 
 A copy is written at once, so that what was recorded before a crash is there.
 """
@@ -53,8 +53,7 @@ def load(path):
             told.add(news)
         yield seconds, copy
     if seconds is None:
-        raise Complaint(f"{name}, line 1: nothing was recorded, expected a copy "
-                        "behind this line")
+        raise Complaint(f"{name}, line 1: nothing was recorded, expected a copy behind this line")
 
 
 def pieces(name, lines):
@@ -66,8 +65,10 @@ def pieces(name, lines):
         match = MARK.fullmatch(line.rstrip(b"\n"))
         if not match:
             if seconds is None:
-                raise Complaint(f"{name}, line {number}: {shown(line)}, expected "
-                                "'=== SECONDS' before the first copy")
+                raise Complaint(
+                    f"{name}, line {number}: {shown(line)}, expected "
+                    "'=== SECONDS' before the first copy"
+                )
             data.append(line)
             continue
         if seconds is not None:
@@ -75,8 +76,10 @@ def pieces(name, lines):
             only = False
         before, seconds = seconds, float(match[1])
         if before is not None and seconds <= before:
-            raise Complaint(f"{name}, line {number}: second {seconds:.3f} after "
-                            f"{before:.3f}, expected a later one")
+            raise Complaint(
+                f"{name}, line {number}: second {seconds:.3f} after "
+                f"{before:.3f}, expected a later one"
+            )
         start, data = number + 1, []
     if seconds is not None:
         yield seconds, start, b"".join(data), only

@@ -3,7 +3,7 @@
 
 from .errors import Complaint, quoted
 
-LISTED = 300            # letters of names in a message
+LISTED = 300  # letters of names in a message
 
 
 def of(judged, names):

@@ -5,18 +5,39 @@ from . import layout, numbers, sources, verdicts
 from .selection import of
 from .terminal import Terminal
 
-HEAD = ("TABLE", "BUCKETS", "BYTES", "OBJECTS", "LOAD", "USED%", "EXP%", "LONG",
-        "NODES", "IDEAL", "HIT%", "VERDICT")
+HEAD = (
+    "TABLE",
+    "BUCKETS",
+    "BYTES",
+    "OBJECTS",
+    "LOAD",
+    "USED%",
+    "EXP%",
+    "LONG",
+    "NODES",
+    "IDEAL",
+    "HIT%",
+    "VERDICT",
+)
 # What goes first when the terminal is narrow.
-LEAST_WANTED = ("EXP%", "USED%", "BYTES", "LOAD", "LONG", "HIT%", "IDEAL",
-                "OBJECTS", "BUCKETS", "NODES")
+LEAST_WANTED = (
+    "EXP%",
+    "USED%",
+    "BYTES",
+    "LOAD",
+    "LONG",
+    "HIT%",
+    "IDEAL",
+    "OBJECTS",
+    "BUCKETS",
+    "NODES",
+)
 
 HELP = "one line a table: size, load, spread, look-up cost, verdict"
 
 
 def options(parser):
-    parser.add_argument("tables", nargs="*", metavar="TABLE",
-                        help="only these (default: all)")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
 
 
 def run(options):
@@ -27,16 +48,25 @@ def run(options):
 
 def cells(judged):
     table = judged.table
-    whole = [None if table.number(label) is None else str(table.number(label))
-             for label in ("objects", "longest")]
-    return (judged.title, str(table.buckets) if table.buckets else "off",
-            numbers.size(table.bytes), whole[0] or "-",
-            numbers.plain(judged.load, 2), numbers.percent(judged.used),
-            numbers.percent(judged.used_expected), whole[1] or "-",
-            numbers.plain(judged.nodes, 3), numbers.plain(judged.ideal, 3),
-            numbers.percent(judged.hit_rate), judged.verdict)
+    whole = [
+        None if table.number(label) is None else str(table.number(label))
+        for label in ("objects", "longest")
+    ]
+    return (
+        judged.title,
+        str(table.buckets) if table.buckets else "off",
+        numbers.size(table.bytes),
+        whole[0] or "-",
+        numbers.plain(judged.load, 2),
+        numbers.percent(judged.used),
+        numbers.percent(judged.used_expected),
+        whole[1] or "-",
+        numbers.plain(judged.nodes, 3),
+        numbers.plain(judged.ideal, 3),
+        numbers.percent(judged.hit_rate),
+        judged.verdict,
+    )
 
 
 def lines(judged, terminal):
-    return layout.lines(HEAD, [cells(one) for one in judged], judged, terminal,
-                        LEAST_WANTED)
+    return layout.lines(HEAD, [cells(one) for one in judged], judged, terminal, LEAST_WANTED)

@@ -23,11 +23,11 @@ import math
 from . import numbers, spread, verdicts
 from .errors import Complaint
 
-PAGE = 4096                     # a smaller table saves nothing
-SMALL = 64 << 10                # a larger one is worth shrinking, to this at most
+PAGE = 4096  # a smaller table saves nothing
+SMALL = 64 << 10  # a larger one is worth shrinking, to this at most
 SHARE, SHARE_OF_MANY = 16, 256  # of memory that the kernel gives one table
-LEAST = 2                       # buckets
-ROUGH = 0.15                    # of a prediction; twice its luck is more
+LEAST = 2  # buckets
+ROUGH = 0.15  # of a prediction; twice its luck is more
 
 KEEP, GROW, SHRINK = "keep", "grow", "shrink"
 
@@ -37,10 +37,12 @@ class Plan:
 
     def __init__(self, name, members):
         self.name = name
-        self.members = members                  # judged, at their peaks
+        self.members = members  # judged, at their peaks
         self.now = max(one.table.buckets for one in members)
-        self.bucket = max((one.table.bytes // one.table.buckets
-                           for one in members if one.table.buckets), default=0)
+        self.bucket = max(
+            (one.table.bytes // one.table.buckets for one in members if one.table.buckets),
+            default=0,
+        )
         self.buckets = self.now
         self.capped = False
         self.sized = [one for one in members if can_be_sized(one)]
@@ -53,8 +55,7 @@ class Plan:
     def bytes(self):
         if self.buckets == self.now:
             return self.bytes_now
-        return sum(self.buckets * self.bucket for one in self.members
-                   if one.table.buckets)
+        return sum(self.buckets * self.bucket for one in self.members if one.table.buckets)
 
     @property
     def action(self):
@@ -64,8 +65,7 @@ class Plan:
 
     def floor(self, size):
         """Buckets of so many bytes; today's where the moment says nothing."""
-        if any(one.momentary or one.kind == verdicts.DIRECT
-               for one in self.members):
+        if any(one.momentary or one.kind == verdicts.DIRECT for one in self.members):
             return self.now
         buckets = spread.power_of_two(size / self.bucket) if self.bucket else LEAST
         return min(max(buckets, LEAST), self.now)
@@ -90,8 +90,11 @@ class Plan:
     def cost_of_half(self):
         """Nodes that halving costs all look-ups together, for each byte saved."""
         half = self.buckets // 2
-        more = sum((self.predicted(one, half) - self.predicted(one))
-                   * (one.counted or one.table.objects or 1) for one in self.sized)
+        more = sum(
+            (self.predicted(one, half) - self.predicted(one))
+            * (one.counted or one.table.objects or 1)
+            for one in self.sized
+        )
         return more / (half * self.bucket)
 
 
@@ -156,19 +159,25 @@ def plans(judged, names, target, memory=None, budget=None):
 def fit(result, budget):
     """Halve where it costs least until all tables together are in the budget."""
     while (total := sum(plan.bytes for plan in result)) > budget:
-        able = [plan for plan in result if plan.sized and plan.bucket
-                and plan.buckets // 2 >= plan.floor(PAGE)]
+        able = [
+            plan
+            for plan in result
+            if plan.sized and plan.bucket and plan.buckets // 2 >= plan.floor(PAGE)
+        ]
         if not able:
-            raise Complaint(f"--budget {budget} bytes: the tables take {total} at "
-                            f"least; accepted: {total} or more")
+            raise Complaint(
+                f"--budget {budget} bytes: the tables take {total} at "
+                f"least; accepted: {total} or more"
+            )
         cheapest = min(able, key=Plan.cost_of_half)
         cheapest.buckets //= 2
 
 
 def line_of(result):
     """hash_entries= as a whole: what is changed, and what stands there today."""
-    words = [f"{plan.name}:{word_of(plan)}" for plan in result
-             if plan.action != KEEP or asked_for(plan)]
+    words = [
+        f"{plan.name}:{word_of(plan)}" for plan in result if plan.action != KEEP or asked_for(plan)
+    ]
     return f"hash_entries={','.join(words)}" if words else ""
 
 
@@ -176,11 +185,15 @@ def asked_for(plan):
     """Whether the table would be another one without a word."""
     return plan.now and any(
         one.table.sized_by == "command line" or one.table.name in verdicts.ONE_A_BUCKET
-        for one in plan.members)
+        for one in plan.members
+    )
 
 
 def word_of(plan):
-    if (plan.action == KEEP and plan.name in verdicts.ONE_A_BUCKET
-            and plan.members[0].table.sized_by != "command line"):
+    if (
+        plan.action == KEEP
+        and plan.name in verdicts.ONE_A_BUCKET
+        and plan.members[0].table.sized_by != "command line"
+    ):
         return "auto"
     return numbers.short(plan.buckets)

@@ -30,18 +30,24 @@ def lines(path):
         with open(path, "rb") as file:
             yield from file
     except PermissionError:
-        hint = ("it is for root; accepted: run as root, or -f FILE for a saved "
-                "copy" if path == KERNEL else "expected a file that you may read")
+        hint = (
+            "it is for root; accepted: run as root, or -f FILE for a saved copy"
+            if path == KERNEL
+            else "expected a file that you may read"
+        )
         raise Complaint(f"{quoted_path(path)}: permission denied, {hint}") from None
     except FileNotFoundError:
-        hint = ("this kernel has no CONFIG_HASHSTATS; accepted: -f FILE for a "
-                "saved copy" if path == KERNEL else "expected a saved copy of "
-                f"{KERNEL}")
+        hint = (
+            "this kernel has no CONFIG_HASHSTATS; accepted: -f FILE for a saved copy"
+            if path == KERNEL
+            else f"expected a saved copy of {KERNEL}"
+        )
         raise Complaint(f"{quoted_path(path)}: no such file, {hint}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise Complaint(f"{quoted_path(name_of(path))}: {reason}, expected a "
-                        f"readable copy of {KERNEL}") from None
+        raise Complaint(
+            f"{quoted_path(name_of(path))}: {reason}, expected a readable copy of {KERNEL}"
+        ) from None
 
 
 def quoted_path(path):
@@ -64,8 +70,10 @@ def load(path):
     """The copy at a path, its notes told."""
     data = read(path)
     if data.startswith(b"recording: "):
-        raise Complaint(f"{quoted_path(name_of(path))}, line 1: a recording, "
-                        "expected one copy; accepted: hashstats report, advise")
+        raise Complaint(
+            f"{quoted_path(name_of(path))}, line 1: a recording, "
+            "expected one copy; accepted: hashstats report, advise"
+        )
     return tell(reading.parse(data, quoted_path(name_of(path))))
 
 

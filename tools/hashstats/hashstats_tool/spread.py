@@ -4,9 +4,9 @@
 The theory is told at the top of lib/hash_histogram.c; n objects, m buckets,
 load a = n / m. The lengths of chains are nearly Poisson:
 
-	m a^k / k! e^-a			buckets have k objects,
-	m (1 - (1 - 1/m)^n)		are used,
-	1 + (n - 1) / 2m		nodes are examined to find an object.
+        m a^k / k! e^-a			buckets have k objects,
+        m (1 - (1 - 1/m)^n)		are used,
+        1 + (n - 1) / 2m		nodes are examined to find an object.
 
 The last is also what another size m would give, and the ground of all advice.
 """
@@ -45,8 +45,10 @@ def poisson(buckets, objects):
     if not load:
         return [float(buckets), *[0.0] * LONG]
     # By logarithms, because e^-load is 0 for long chains.
-    rows = [buckets * math.exp(size * math.log(load) - load - math.lgamma(size + 1))
-            for size in range(LONG)]
+    rows = [
+        buckets * math.exp(size * math.log(load) - load - math.lgamma(size + 1))
+        for size in range(LONG)
+    ]
     return [*rows, max(buckets - sum(rows), 0.0)]
 
 
@@ -57,8 +59,7 @@ def nodes_of(table):
 
 def nodes_of_rows(rows):
     """Chains behind >15 count as if all were equal, the least that they can be."""
-    nodes = sum(row.buckets * size * (size + 1) / 2
-                for size, row in enumerate(rows[:LONG]))
+    nodes = sum(row.buckets * size * (size + 1) / 2 for size, row in enumerate(rows[:LONG]))
     last = rows[LONG]
     if last.buckets:
         nodes += last.objects * (last.objects / last.buckets + 1) / 2

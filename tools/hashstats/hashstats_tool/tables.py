@@ -5,7 +5,7 @@ Values are kept as the text that they were, so that nothing of them is lost; the
 become numbers when they are asked for.
 """
 
-LONG = 16                       # the row of chains longer than 15
+LONG = 16  # the row of chains longer than 15
 SIZES = (*(str(size) for size in range(LONG)), ">15")
 
 
@@ -21,7 +21,10 @@ class Row:
 
     def __eq__(self, other):
         return (self.buckets, self.objects, self.percent) == (
-            other.buckets, other.objects, other.percent)
+            other.buckets,
+            other.objects,
+            other.percent,
+        )
 
 
 class Table:
@@ -32,12 +35,11 @@ class Table:
     def __init__(self, line=0):
         self.fields = {}
         self.rows = []
-        self.line = line        # of its name, in the file
+        self.line = line  # of its name, in the file
 
     def __eq__(self, other):
         # Order counts: what is written must be what was read.
-        return (list(self.fields.items()) == list(other.fields.items())
-                and self.rows == other.rows)
+        return list(self.fields.items()) == list(other.fields.items()) and self.rows == other.rows
 
     def number(self, label):
         text = self.fields.get(label)
@@ -86,8 +88,9 @@ class Copy:
         self.notes = []
 
     def __eq__(self, other):
-        return (list(self.header.items()) == list(other.header.items())
-                and self.tables == other.tables)
+        return (
+            list(self.header.items()) == list(other.header.items()) and self.tables == other.tables
+        )
 
     @property
     def version(self):

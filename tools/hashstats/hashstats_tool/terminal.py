@@ -5,11 +5,22 @@ import os
 import sys
 
 RESET = "\x1b[0m"
-COLOURS = {"red": "\x1b[31m", "green": "\x1b[32m", "yellow": "\x1b[33m",
-           "blue": "\x1b[34m", "bold": "\x1b[1m", "dim": "\x1b[2m"}
-OF_VERDICT = {"ok": "green", "crowded": "red", "skewed": "red",
-              "oversized": "yellow", "idle": "dim"}
-IN_A_PIPE = 1000                # columns where nobody reads lines of a screen
+COLOURS = {
+    "red": "\x1b[31m",
+    "green": "\x1b[32m",
+    "yellow": "\x1b[33m",
+    "blue": "\x1b[34m",
+    "bold": "\x1b[1m",
+    "dim": "\x1b[2m",
+}
+OF_VERDICT = {
+    "ok": "green",
+    "crowded": "red",
+    "skewed": "red",
+    "oversized": "yellow",
+    "idle": "dim",
+}
+IN_A_PIPE = 1000  # columns where nobody reads lines of a screen
 
 
 class Terminal:
@@ -19,8 +30,9 @@ class Terminal:
         self.stream = stream or sys.stdout
         self.is_one = self.stream.isatty()
         # https://no-color.org: any value but an empty one means no.
-        self.coloured = (self.is_one and not os.environ.get("NO_COLOR")
-                         and os.environ.get("TERM") != "dumb")
+        self.coloured = (
+            self.is_one and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        )
         self.blocks = can_write(self.stream, "█▌┃░▒▓")
 
     @property
@@ -37,7 +49,7 @@ class Terminal:
     def _size(self, variable, number, default):
         """As shutil has it, which takes as long to load as all of show."""
         told = os.environ.get(variable, "")
-        if told.isdecimal() and 0 < int(told[:6]):
+        if told.isdecimal() and int(told[:6]) > 0:
             return int(told[:6])
         try:
             return os.get_terminal_size(self.stream.fileno())[number] or default
@@ -62,13 +74,17 @@ def can_write(stream, letters):
 def columns(lines):
     """Cells of equal width; the first column is flush left."""
     widths = [max(len(cell) for cell in column) for column in zip(*lines)]
-    return [[cell.rjust(width) if at else cell.ljust(width)
-             for at, (cell, width) in enumerate(zip(line, widths))]
-            for line in lines]
+    return [
+        [
+            cell.rjust(width) if at else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(line, widths))
+        ]
+        for line in lines
+    ]
 
 
 def shortened(text, width):
     """What fits; two dots tell that something is missing."""
     if len(text) <= width:
         return text
-    return text[:max(width - 2, 0)] + ".."[:width]
+    return text[: max(width - 2, 0)] + ".."[:width]

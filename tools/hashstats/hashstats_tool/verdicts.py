@@ -5,16 +5,16 @@ The first rule that holds gives the verdict:
 
 idle		the table is off, or holds nothing and has counted nothing
 skewed		its chains make a look-up examine half a node or more beyond what
-		chance would, and half as much again of what is above one node,
-		and a hundred pairs of objects share a bucket for no reason:
-		keys collide, and more buckets help little
+                chance would, and half as much again of what is above one node,
+                and a hundred pairs of objects share a bucket for no reason:
+                keys collide, and more buckets help little
 crowded		a look-up examines more than 2.5 nodes, that is about three
-		objects a bucket; in a table of wait queues, a wake-up looks at
-		more than one entry that waits for something else; in a table
-		of one object a bucket, more than a quarter of the look-ups
-		meet another object; both if there were a hundred at least
+                objects a bucket; in a table of wait queues, a wake-up looks at
+                more than one entry that waits for something else; in a table
+                of one object a bucket, more than a quarter of the look-ups
+                meet another object; both if there were a hundred at least
 oversized	more than 64 KiB for less than one object in 32 buckets, unless
-		its objects are there for moments only
+                its objects are there for moments only
 ok		none of these
 
 Waiters stand in a queue for milliseconds: what is there when the file is read
@@ -32,10 +32,10 @@ BAD = ("crowded", "skewed")
 CROWDED_NODES = 2.5
 CROWDED_FOREIGN = 1.0
 CROWDED_STALE = 0.25
-SKEWED_BEYOND = 0.5             # nodes above those of chance
-SKEWED_TIMES = 1.5              # of what chance has above one node
-SKEWED_PAIRS = 100              # fewer are noise, or too few to care
-ENOUGH = 100                    # wake-ups or look-ups whose mean says something
+SKEWED_BEYOND = 0.5  # nodes above those of chance
+SKEWED_TIMES = 1.5  # of what chance has above one node
+SKEWED_PAIRS = 100  # fewer are noise, or too few to care
+ENOUGH = 100  # wake-ups or look-ups whose mean says something
 OVERSIZED_BYTES = 64 << 10
 OVERSIZED_LOAD = 1 / 32
 
@@ -100,8 +100,7 @@ class Judged:
     @property
     def counted(self):
         """Look-ups or wake-ups that were counted."""
-        return sum(self.table.number(label) or 0
-                   for label in ("lookups", "wakes", "cache-hits"))
+        return sum(self.table.number(label) or 0 for label in ("lookups", "wakes", "cache-hits"))
 
 
 def kind_of(table):
@@ -125,9 +124,11 @@ def cache_hit_rate(table):
 
 def skewed(objects, nodes, ideal):
     # Each object meets half of the others in its bucket: nodes - 1 of them.
-    return (nodes - ideal >= SKEWED_BEYOND
-            and (nodes - ideal) * objects >= SKEWED_PAIRS
-            and nodes - 1 > SKEWED_TIMES * (ideal - 1))
+    return (
+        nodes - ideal >= SKEWED_BEYOND
+        and (nodes - ideal) * objects >= SKEWED_PAIRS
+        and nodes - 1 > SKEWED_TIMES * (ideal - 1)
+    )
 
 
 def verdict(judged):
@@ -179,8 +180,12 @@ def of_chains(judged):
 def of_size(judged):
     """Too much memory for what is there; None if not."""
     table = judged.table
-    if (judged.load is None or judged.load >= OVERSIZED_LOAD
-            or table.bytes <= OVERSIZED_BYTES or judged.momentary):
+    if (
+        judged.load is None
+        or judged.load >= OVERSIZED_LOAD
+        or table.bytes <= OVERSIZED_BYTES
+        or judged.momentary
+    ):
         return None
     return "oversized", f"{table.objects} objects in {table.buckets} buckets"
 

@@ -19,10 +19,20 @@ from .selection import of
 from .terminal import Terminal, shortened
 
 HELP = "a view that is refreshed, with changes since the last; q leaves"
-HEAD = ("TABLE", "BUCKETS", "OBJECTS", "CHANGE", "LOAD", "LONG", "NODES", "IDEAL",
-        "PER-S", "HIT%", "VERDICT")
-LEAST_WANTED = ("BUCKETS", "LONG", "IDEAL", "LOAD", "HIT%", "OBJECTS", "CHANGE",
-                "PER-S", "NODES")
+HEAD = (
+    "TABLE",
+    "BUCKETS",
+    "OBJECTS",
+    "CHANGE",
+    "LOAD",
+    "LONG",
+    "NODES",
+    "IDEAL",
+    "PER-S",
+    "HIT%",
+    "VERDICT",
+)
+LEAST_WANTED = ("BUCKETS", "LONG", "IDEAL", "LOAD", "HIT%", "OBJECTS", "CHANGE", "PER-S", "NODES")
 LEAVE = (b"q", b"Q", b"\x04")
 # The other screen, without a cursor; and back.
 ENTER, EXIT = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
@@ -30,16 +40,19 @@ HOME, TO_END_OF_LINE, TO_END = "\x1b[H", "\x1b[K", "\x1b[J"
 
 
 def options(parser):
-    parser.add_argument("tables", nargs="*", metavar="TABLE",
-                        help="only these (default: all)")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
     add_interval(parser, "2")
-    parser.add_argument("--count", type=int, metavar="N",
-                        help="leave after N views")
+    parser.add_argument("--count", type=int, metavar="N", help="leave after N views")
 
 
 def add_interval(parser, default):
-    parser.add_argument("-n", "--interval", default=default, metavar="S",
-                        help=f"seconds between two readings (default: {default})")
+    parser.add_argument(
+        "-n",
+        "--interval",
+        default=default,
+        metavar="S",
+        help=f"seconds between two readings (default: {default})",
+    )
 
 
 def seconds(text, option):
@@ -47,9 +60,8 @@ def seconds(text, option):
         value = float(text)
     except ValueError:
         value = 0
-    if not 0.1 <= value <= 86400:           # neither is a NaN
-        raise Complaint(f"{option} {ascii(text[:60])}; accepted: seconds from 0.1 "
-                        "to 86400")
+    if not 0.1 <= value <= 86400:  # neither is a NaN
+        raise Complaint(f"{option} {ascii(text[:60])}; accepted: seconds from 0.1 to 86400")
     return value
 
 
@@ -81,8 +93,7 @@ class View:
         self.read()
 
     def read(self):
-        judged = of(verdicts.of_copy(sources.load(self.options.file)),
-                    self.options.tables)
+        judged = of(verdicts.of_copy(sources.load(self.options.file)), self.options.tables)
         now = time.monotonic()
         self.last, self.judged = self.judged, judged
         self.passed, self.time = now - self.time, now
@@ -95,8 +106,10 @@ class View:
         title = f"{sources.quoted_path(self.options.file)}  {now}"
         if self.terminal.is_one:
             title += f"  every {self.options.interval} s, q leaves"
-        return [shortened(title, self.terminal.width),
-                *layout.lines(HEAD, rows, self.judged, self.terminal, LEAST_WANTED)]
+        return [
+            shortened(title, self.terminal.width),
+            *layout.lines(HEAD, rows, self.judged, self.terminal, LEAST_WANTED),
+        ]
 
     def cells(self, one, before):
         table = one.table
@@ -110,13 +123,19 @@ class View:
         if before and before.verdict != verdict:
             verdict = f"{verdict}, was {before.verdict}"
         longest = table.number("longest")
-        return (one.title, str(table.buckets) if table.buckets else "off",
-                "-" if objects is None else str(objects), change,
-                numbers.plain(one.load, 2),
-                "-" if longest is None else str(longest),
-                numbers.plain(one.nodes, 3), numbers.plain(one.ideal, 3),
-                "-" if counted is None else f"{counted / self.passed:.0f}",
-                numbers.percent(rate), verdict)
+        return (
+            one.title,
+            str(table.buckets) if table.buckets else "off",
+            "-" if objects is None else str(objects),
+            change,
+            numbers.plain(one.load, 2),
+            "-" if longest is None else str(longest),
+            numbers.plain(one.nodes, 3),
+            numbers.plain(one.ideal, 3),
+            "-" if counted is None else f"{counted / self.passed:.0f}",
+            numbers.percent(rate),
+            verdict,
+        )
 
 
 class Pipe:
@@ -148,9 +167,14 @@ class Screen:
         os.set_blocking(self.waker, False)
         os.set_blocking(self.wake, False)
         self.old_waker = signal.set_wakeup_fd(self.waker, warn_on_full_buffer=False)
-        self.old = {number: signal.signal(number, handler) for number, handler in (
-            (signal.SIGWINCH, lambda *_: None), (signal.SIGTERM, stop),
-            (signal.SIGHUP, stop))}
+        self.old = {
+            number: signal.signal(number, handler)
+            for number, handler in (
+                (signal.SIGWINCH, lambda *_: None),
+                (signal.SIGTERM, stop),
+                (signal.SIGHUP, stop),
+            )
+        }
         if self.keys is not None:
             self.settings = termios.tcgetattr(self.keys)
             tty.setcbreak(self.keys)
@@ -173,10 +197,9 @@ class Screen:
         lines, height = view.lines(), view.terminal.height
         if len(lines) > height:
             more = len(lines) - height + 1
-            lines = [*lines[:height - 1], f".. {more} more; name tables to choose"]
+            lines = [*lines[: height - 1], f".. {more} more; name tables to choose"]
         # Over the old view, without clearing first: no flicker on a slow line.
-        sys.stdout.write(HOME + f"{TO_END_OF_LINE}\r\n".join(lines)
-                         + TO_END_OF_LINE + TO_END)
+        sys.stdout.write(HOME + f"{TO_END_OF_LINE}\r\n".join(lines) + TO_END_OF_LINE + TO_END)
         sys.stdout.flush()
 
     def left(self, pause, view):

@@ -1,0 +1,440 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Atomic operations for n pages of a file, one by one and all together.
+
+Table 5 of the paper of 2005 on the page cache: to lock n pages takes 2n atomic
+operations page by page under a spin lock, 3n under a read-write lock, and n + 1
+or n + 2 when they are looked up together.  Today the look-up takes no lock, and
+what is left are references.  tools/testing/boothash/batches.c does one thing
+with n pages in either way, on one emulated processor, and a plugin counts each
+atomic instruction of the kernel outside interrupts.
+
+Reads of one file by several threads, Table 3, are in bench-readers.
+"""
+
+import re
+from typing import NamedTuple
+
+from bench import insncounts
+from bench.record import table
+from common import die, step
+from common.packages import ensure_packages
+from kernel import build, variants
+
+XFS = build.CONFIGS / "xfs.config"
+SIZES = (1, 4, 16, 64, 128, 256)
+PLACES = ("ext4", "xfs")
+OPERATIONS = ("read", "fault", "readahead", "write", "evict", "truncate")
+HOWS = ("one", "together")
+# One page of a large folio cannot leave it.
+LARGE = {
+    "read": HOWS,
+    "fault": HOWS,
+    "write": ("together",),
+    "evict": ("together",),
+    "truncate": ("together",),
+}
+PAGE_HASH = "hash_entries=page:auto"
+# A kernel for one processor takes the prefix LOCK out of its code, but for this.
+APPEND = "nokaslr noreplace-smp"
+MEMORY = "1G"
+# mkfs.xfs makes nothing below 300 MiB.
+DISK = "512M"
+SECONDS = 300
+# As many pages are read in at once as are asked for, to the most here.
+SETUP = {
+    "ext4": f"""
+echo {4 * max(SIZES)} > /sys/block/ram0/queue/read_ahead_kb
+mkfs.ext4 -q -b 4096 -m 0 /dev/ram0 64M
+mkdir /ext4
+mount -t ext4 -o noatime /dev/ram0 /ext4""",
+    "xfs": f"""
+echo {4 * max(SIZES)} > /sys/block/vda/queue/read_ahead_kb
+mkfs.xfs -q /dev/vda
+mkdir /xfs
+mount -t xfs -o noatime /dev/vda /xfs""",
+}
+LOCKS = ("_raw_spin_lock_irq", "_raw_spin_lock_irqsave")
+# Who takes the lock of a file's page index, by those.
+INDEX = {
+    "__filemap_add_folio",
+    "filemap_remove_folio",
+    "__remove_mapping",
+    "remove_mapping",
+    "delete_from_page_cache_batch",
+    "__folio_mark_dirty",
+    "folio_mark_dirty",
+    "replace_page_cache_folio",
+    "clear_shadow_entries",
+    "__clear_shadow_entry",
+    "truncate_folio_batch_exceptionals",
+}
+
+
+class Load(NamedTuple):
+    kinds: tuple  # "again" is the base once more
+    repeats: int  # of each case in a guest
+
+
+LOADS = {
+    "quick": Load(("base", "ours", "hash", "again"), 3),
+    "usual": Load(("base", "ours", "hash", "again"), 9),
+    "long": Load(("base", "ours", "hash", "again", "ours-again"), 31),
+}
+TITLES = {
+    "base": "base",
+    "ours": "ours",
+    "hash": "ours, page hash",
+    "again": "base again",
+    "ours-again": "ours again",
+}
+
+
+class Case(NamedTuple):
+    place: str
+    folios: str
+    operation: str
+    how: str
+    pages: int
+
+
+def cases():
+    """Large folios are XFS's: ext4 of 6.12 has none."""
+    small = [
+        Case(place, "small", operation, how, pages)
+        for place in PLACES
+        for operation in OPERATIONS
+        for how in HOWS
+        for pages in SIZES
+    ]
+    large = [
+        Case("xfs", "large", operation, how, pages)
+        for operation, hows in LARGE.items()
+        for how in hows
+        for pages in SIZES
+    ]
+    # A write is what makes large folios: there is no other of that kind.
+    return [case for case in small + large if case[:4] != ("xfs", "small", "write", "together")]
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    insncounts.plugin()  # what is missing shows before the builds
+    ensure_packages("xfs")
+    kernels = build_all()
+    for kernel in kernels.values():
+        result.kernel(kernel)
+    result.machine(accelerator="tcg, one processor", guest_memory=MEMORY)
+    with step("check the counting of instructions"):
+        insns = insncounts.check(kernels["ours"].vmlinux)
+    result.run("known-loop", instructions=insns, counted=insns)
+    for number, kind in enumerate(load.kinds):
+        with step(f"atomic operations, {TITLES[kind]}") as progress:
+            progress.note = f"{number + 1} of {len(load.kinds)} guests"
+            count(result, kernels, kind, load)
+    figures(result)
+    show(result)
+
+
+def build_all():
+    """{kernel: build}"""
+    return {
+        "base": variants.base("xfs", XFS, targets=variants.VMLINUX),
+        "ours": variants.patched("xfs", XFS, targets=variants.VMLINUX),
+    }
+
+
+# Guests.
+
+
+def job(wanted, repeats, kind):
+    lines = [SETUP[place] for place in PLACES if any(case.place == place for case in wanted)]
+    if kind == "hash":
+        lines.append("grep -A1 '^name: page$' /proc/hashstats")
+    for case in wanted:
+        words = [
+            f"batches /{case.place} {case.operation} {case.how}",
+            f"-n {case.pages} -r {repeats}",
+        ]
+        if case.folios == "large":
+            words.append("-l")
+        lines += [f"echo '=== run {' '.join(map(str, case))}'", " ".join(words)]
+    return "\n".join(lines) + "\n"
+
+
+def options(kind):
+    append = f"{APPEND} {PAGE_HASH}" if kind == "hash" else APPEND
+    return {
+        "mem": MEMORY,
+        "append": append,
+        "disk": DISK,
+        "timeout": SECONDS,
+        "programs": ["mkfs.ext4", "mkfs.xfs"],
+        "interrupts": False,
+    }
+
+
+def count(result, kernels, kind, load):
+    wanted = cases()
+    kernel = kernels["base" if kind in ("base", "again") else "ours"]
+    segments, output, command = insncounts.count(
+        kernel, job(wanted, load.repeats, kind), **options(kind)
+    )
+    result.command(f"atomics-{kind}", command)
+    check_output(output, wanted, kind)
+    if len(segments) != len(wanted) * load.repeats:
+        die(f"the QEMU plugin saw {len(segments)} segments of {len(wanted) * load.repeats}")
+    for number, segment in enumerate(segments):
+        case = wanted[number // load.repeats]
+        turn = number % load.repeats
+        check_faults(case, segment)
+        result.run(
+            "atomics", kernel=kind, repeat=turn, **case._asdict(), **costs(segment, turn == 0)
+        )
+
+
+def check_output(output, wanted, kind):
+    """What `batches` said of each case is what was asked for."""
+    head, *parts = output.split("=== run ")
+    if kind == "hash" and not re.search(r"^buckets: [1-9]", head, re.M):
+        die(
+            "/proc/hashstats shows no buckets of the table `page`: this kernel "
+            f"has no page hash, or does not take {PAGE_HASH}"
+        )
+    found = [reported(part) for part in parts]
+    if found != list(wanted):
+        at = sum(1 for _ in zip(found, wanted))
+        wrong = next(
+            (f"{got} where {case} was wanted" for got, case in zip(found, wanted) if got != case),
+            f"{at} cases of {len(wanted)}",
+        )
+        die(f"the guest reported {wrong}")
+
+
+def reported(part):
+    """The case of a part, from its head and from what the program printed."""
+    first, *lines = part.splitlines()
+    said = dict(line.split(": ", 1) for line in lines if ": " in line)
+    try:
+        return Case(
+            first.split()[0], said["folios"], said["operation"], said["how"], int(said["pages"])
+        )
+    except (KeyError, ValueError):
+        die(
+            f"`batches` did not report the case {first!r}: "
+            f"{lines[-1] if lines else 'it printed nothing'}"
+        )
+
+
+def check_faults(case, segment):
+    """Pages are mapped at one fault, or at a fault each."""
+    if case.operation != "fault":
+        return
+    one = case.how == "one" or case.pages == 1
+    faults = segment.entries["filemap_fault"]
+    if faults != (case.pages if one else 0):
+        die(f"{' '.join(map(str, case))}: filemap_fault() was called {faults} times")
+
+
+def costs(segment, keep_functions):
+    """Of the kernel, for all pages of a case together."""
+    atomics = {
+        name: count for name, count in segment.atomics.items() if count and name != insncounts.USER
+    }
+    found = {
+        "atomics": sum(atomics.values()),
+        "index_locks": index_locks(segment),
+        "insns": sum(count for name, count in segment.insns.items() if name != insncounts.USER),
+    }
+    if keep_functions:
+        found["functions"] = dict(sorted(atomics.items()))
+    return found
+
+
+def index_locks(segment):
+    """How often the lock of a page index was taken."""
+    return sum(
+        count
+        for (caller, called), count in segment.calls.items()
+        if called in LOCKS and caller in INDEX
+    )
+
+
+# Figures.
+
+
+def chosen(result, kind, case):
+    wanted = case._asdict() | {"kernel": kind}
+    return [
+        one
+        for one in result.runs("atomics")
+        if all(one[name] == value for name, value in wanted.items())
+    ]
+
+
+def of(result, kind, case, what="atomics"):
+    """Least of the repeats, for all pages: what else the kernel does adds."""
+    found = chosen(result, kind, case)
+    if not found:
+        die(f"{kind}: there is no case {' '.join(map(str, case))}")
+    return min(one[what] for one in found)
+
+
+def per_page(result, kind, case, what="atomics"):
+    return of(result, kind, case, what) / case.pages
+
+
+def figures(result):
+    read_figures(result)
+    for case in cases():
+        if case.pages < max(SIZES):
+            continue
+        name = figure_name(case)
+        result.figure(f"index_lock_per_page_{name}", per_page(result, "base", case, "index_locks"))
+        result.figure(f"atomics_per_page_{name}", per_page(result, "base", case))
+    ratio_figures(result)
+
+
+def figure_name(case):
+    """What is not a small folio of ext4 is named."""
+    words = [word for word in (case.place, case.folios) if word not in ("ext4", "small")]
+    how = "one_by_one" if case.how == "one" else f"batch_{case.pages}"
+    return "_".join((case.operation, *words, how))
+
+
+def read_figures(result):
+    """The paper's table, of the base, on ext4."""
+
+    def case(how, pages):
+        return Case("ext4", "small", "read", how, pages)
+
+    result.figure("atomics_per_page_one_by_one", per_page(result, "base", case("one", max(SIZES))))
+    for pages in SIZES:
+        result.figure(
+            f"atomics_per_page_batch_{pages}", per_page(result, "base", case("together", pages))
+        )
+        for kind, name in ("ours", "atomics_ratio"), ("hash", "atomics_hash_ratio"):
+            result.figure(
+                f"{name}_{pages}",
+                of(result, kind, case("together", pages))
+                / of(result, "base", case("together", pages)),
+            )
+        result.figure(
+            f"atomics_ratio_one_by_one_{pages}",
+            of(result, "ours", case("one", pages)) / of(result, "base", case("one", pages)),
+        )
+
+
+def ratio_figures(result):
+    """The worst of all cases, and what the base differs from itself by."""
+    for kind, name in (
+        ("ours", "atomics_ratio_worst"),
+        ("hash", "atomics_hash_ratio_worst"),
+        ("again", "aa_atomics_worst"),
+    ):
+        ratios = {case: of(result, kind, case) / of(result, "base", case) for case in cases()}
+        worst = max(ratios, key=lambda case: abs(ratios[case] - 1))
+        result.figure(name, ratios[worst])
+        result.run("worst", figure=name, ratio=ratios[worst], case=" ".join(map(str, worst)))
+
+
+# Tables.
+
+
+def show(result):
+    show_paper(result)
+    for place, folios in (("ext4", "small"), ("xfs", "small"), ("xfs", "large")):
+        show_place(result, place, folios)
+    show_functions(result)
+    for worst in result.runs("worst"):
+        print(f"\n  {worst['figure']}: {worst['ratio']:.3f}, {worst['case']}")
+
+
+def show_paper(result):
+    """Table 5 with a row for each n, and what it would say of n pages."""
+    rows = []
+    for pages in SIZES:
+        one, together = (Case("ext4", "small", "read", how, pages) for how in HOWS)
+        cells = [
+            f"{of(result, kind, case):.0f}"
+            for case in (one, together)
+            for kind in ("base", "ours", "hash")
+        ]
+        large = Case("xfs", "large", "read", "together", pages)
+        rows.append((pages, 2 * pages, pages + 1, *cells, f"{of(result, 'base', large):.0f}"))
+    print(
+        "\n  atomic operations to read n pages in memory, one by one and "
+        "together (ext4), and of one large folio (xfs); the paper's are those "
+        "of a spin lock"
+    )
+    table(
+        rows,
+        (
+            "n",
+            "paper, 2n",
+            "paper, n+1",
+            *(f"{how}, {TITLES[kind]}" for how in HOWS for kind in ("base", "ours", "hash")),
+            "large folio, base",
+        ),
+    )
+
+
+def show_place(result, place, folios):
+    rows = []
+    for case in cases():
+        if case[:2] != (place, folios):
+            continue
+        base = of(result, "base", case)
+        rows.append(
+            (
+                f"{case.operation}, {case.how}, {case.pages}",
+                f"{base:.0f}",
+                f"{of(result, 'ours', case):.0f}",
+                f"{base / case.pages:.2f}",
+                f"{of(result, 'ours', case) / base:.3f}",
+                f"{of(result, 'hash', case) / base:.3f}",
+                f"{of(result, 'again', case) / base:.3f}",
+                f"{per_page(result, 'base', case, 'index_locks'):.3f}",
+                f"{per_page(result, 'ours', case, 'index_locks'):.3f}",
+            )
+        )
+    print(
+        f"\n  {place}, {folios} folios: atomic operations of the kernel, and "
+        "acquisitions of the page index's lock"
+    )
+    table(
+        rows,
+        (
+            "operation, how, pages",
+            "base",
+            "ours",
+            "a page",
+            "ours/base",
+            "hash/base",
+            "again/base",
+            "index lock/page",
+            "ours",
+        ),
+    )
+
+
+def show_functions(result):
+    """Where they are, for the most pages."""
+    rows = []
+    for case in cases():
+        if case.pages < max(SIZES) or case.operation not in ("read", "fault"):
+            continue
+        first = chosen(result, "base", case)[0]
+        most = sorted(first["functions"].items(), key=lambda one: -one[1])
+        rows.append(
+            (
+                " ".join(map(str, case)),
+                ", ".join(
+                    f"{name} {count / case.pages:.2f}"
+                    for name, count in most[:5]
+                    if count / case.pages >= 0.01
+                ),
+            )
+        )
+    print("\n  where atomic operations are, for each page, base")
+    for name, text in rows:
+        print(f"  {name}: {text}")

@@ -1,0 +1,665 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Buffers of a block device, found by a hash table: base against ours.
+
+tools/testing/boothash/metadata.c on ext4 with blocks of 1 and of 4 KiB, on a
+RAM disk, so that no disk is waited for.  Instructions are those of the kernel
+on one processor, without those of the clock, exact but for when the journal
+commits; seconds are taken in guests of their own, and are noise under
+emulation.
+
+One look-up after a miss of the LRU is measured with symbolic links that fill a
+block each, all in memory: a stat through one looks its block up once, atomic,
+and readlink() once, by a caller that can sleep.  Two figures come of it:
+
+  lookup  the instructions of one look-up as a whole: of fs/buffer.c and
+          fs/buffer_hash.c, which is the search of the LRU and the entry into
+          it as well, and of what they call in the page cache and the XArray.
+          Locks, which others take too, count as what is taken more than in the
+          same load where the LRU hits.  Not in: who asks, and ext4's own work.
+  miss    what the same operation costs more in the whole kernel where the LRU
+          misses than where its first entry hits: no choice of symbols.
+
+How often the locks are taken is read from /proc/lock_stat in kernels that have
+it, and the look-ups in the same guest are counted by executions: in the base by
+calls of the page cache, in ours by calls of the table.  How often processes met
+at a lock, on processors that take turns, says little.
+"""
+
+import statistics
+from typing import NamedTuple
+
+from bench import insncounts, lockstat
+from bench.cases.xattr import CLOCK, functions
+from bench.record import table
+from common import die, step
+from guest import hashstats_file, vm
+from kernel import build, variants
+
+BLOCKS = {"1k": 1024, "4k": 4096}
+PHASES = (
+    "create",
+    "cold-list",
+    "warm-list",
+    "reread-list",
+    "setxattr",
+    "follow",
+    "follow-one",
+    "readlink",
+    "readlink-one",
+    "remove",
+)
+SHORT = {"cold-list": "cold_ls", "warm-list": "warm_ls", "reread-list": "reread_ls"}
+# Phases with a look-up for each operation, and those where the LRU has it.
+LOOKUPS = {"atomic": ("follow", "follow-one"), "sleeping": ("readlink", "readlink-one")}
+TOGETHER = "follow-together"
+# All that is looked up is there.
+WARM = ("warm-list", "reread-list", "setxattr", "follow", "readlink")
+UUID = "b007a5b0-0000-4000-8000-000000000000"
+DISK = "512M"
+INODES = 65536
+MEMORY = "1G"
+APPEND = "nokaslr"
+SECONDS = 300
+DIR_FILES = 500
+CPUS = 4
+
+BUFFERS = ("fs/buffer.o", "fs/buffer_hash.o")
+PAGE_CACHE = {
+    "__filemap_get_folio",
+    "filemap_get_entry",
+    "folio_mark_accessed",
+    "folio_unlock",
+    "__folio_lock",
+    "xas_load",
+    "xas_start",
+}
+LOCKS = ("_raw_spin_lock", "_raw_spin_unlock")
+# Where the base looks a buffer up in the page cache; as it is inlined.
+SLOW = ("find_get_block_common", "__find_get_block_slow")
+FIND = "buffer_hash_find"
+PRIVATE_LOCK = "&mapping->i_private_lock"
+
+
+class Load(NamedTuple):
+    files: int
+    sets: int
+    links: int
+    counted: tuple  # guests that count instructions, in their order
+    locks: int  # files where locks are counted
+    rounds: int  # of seconds
+
+
+LOADS = {
+    "quick": Load(4000, 4000, 2000, ("base", "ours", "again"), 1000, 1),
+    "usual": Load(50_000, 20_000, 8000, ("base", "ours", "again"), 5000, 1),
+    "long": Load(50_000, 100_000, 8000, ("base", "ours", "again", "ours-again"), 50_000, 5),
+}
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    insncounts.plugin()  # missing support shows before the builds
+    kernels = {"ours": build.patched(), "base": variants.base()}
+    counting = {"ours": variants.patched_lockstat(), "base": variants.base_lockstat()}
+    for kernel in (*kernels.values(), *counting.values()):
+        result.kernel(kernel)
+    accel = vm.accelerator(kernels["ours"].vmlinux)
+    result.machine(accelerator=f"{accel.name} ({accel.reason})")
+    with step("check the counting of instructions"):
+        insns = insncounts.check(kernels["ours"].vmlinux)
+    result.run("known-loop", instructions=insns, counted=insns)
+    for size in BLOCKS:
+        for name in load.counted:
+            kind = "ours" if name.startswith("ours") else "base"
+            count(result, size, load, name, kind, kernels[kind])
+        for kind, kernel in counting.items():
+            count_locks(result, size, load, kind, kernel)
+            count_contentions(result, size, load, kind, kernel)
+        count_hits(result, size, load, kernels["ours"])
+        for number, kind in alternate(load.rounds):
+            take_seconds(result, size, load, kind, kernels[kind], number)
+    figures(result)
+    show(result)
+
+
+def alternate(rounds):
+    """(round, kind): both kernels, every second round in the other order."""
+    for number in range(rounds):
+        for kind in ("ours", "base") if number % 2 else ("base", "ours"):
+            yield number, kind
+
+
+# Guests.
+
+
+def script(size, files, sets, links, *words):
+    """The same file system each time; nothing is done behind its back."""
+    return (
+        "\n".join(
+            [
+                "echo 0 > /proc/sys/vm/dirty_writeback_centisecs",
+                f"mkfs.ext4 -q -b {BLOCKS[size]} -m 0 -N {INODES} -U {UUID} "
+                f"-E nodiscard,lazy_itable_init=1,hash_seed={UUID} /dev/ram0 {DISK}",
+                "mount -t ext4 -o noinit_itable,no_prefetch_block_bitmaps,commit=900 "
+                "/dev/ram0 /mnt",
+                " ".join(
+                    ["metadata /mnt", f"-n {files} -d {DIR_FILES} -x {sets} -l {links}", *words]
+                ),
+                "umount /mnt",
+            ]
+        )
+        + "\n"
+    )
+
+
+def options(append=APPEND):
+    return {"mem": MEMORY, "append": append, "programs": ["mkfs.ext4"], "timeout": SECONDS}
+
+
+def parse(output, phases=PHASES):
+    """A dict for each phase: what metadata printed, counters as text."""
+    reports = []
+    for group in output.split("phase: ")[1:]:
+        text, _, rest = ("phase: " + group).partition("=== counters\n")
+        said = dict(line.split(": ", 1) for line in text.splitlines())
+        reports.append(
+            {
+                "phase": said["phase"],
+                "operations": int(said["operations"]),
+                "seconds": float(said["seconds"]),
+                "counters": rest.partition("=== end\n")[0],
+            }
+        )
+    found = [one["phase"] for one in reports]
+    if found != list(phases):
+        die(
+            f"the guest reported the phases {' '.join(found) or 'none'}; "
+            f"wanted are {' '.join(phases)}"
+        )
+    return reports
+
+
+def count(result, size, load, name, kind, kernel):
+    with step(f"instructions, {size}, {name}"):
+        segments, output, command = insncounts.count(
+            kernel, script(size, load.files, load.sets, load.links), **options()
+        )
+    result.command(f"instructions-{name}", command)
+    symbols = {"clock": functions(kernel, *CLOCK), "lookup": lookup_symbols(kernel)}
+    for one, segment in by_phase(segments, parse(output)):
+        check_lookups(one, kind, segment)
+        result.run(
+            "instructions",
+            kernel=name,
+            blocks=size,
+            phase=one["phase"],
+            operations=one["operations"],
+            **instructions(segment, symbols),
+            **lookups(segment, kind),
+        )
+
+
+def by_phase(segments, reports):
+    if len(segments) != len(reports):
+        die(f"the QEMU plugin saw {len(segments)} segments of {len(reports)}")
+    return zip(reports, segments)
+
+
+def lookup_symbols(kernel):
+    """fs/buffer.c, fs/buffer_hash.c and what they use of the page cache."""
+    return functions(kernel, *BUFFERS) | PAGE_CACHE
+
+
+def instructions(segment, symbols):
+    """Those of the kernel; by symbol those of a look-up, and of the locks."""
+    kernel = {name: insns for name, insns in segment.insns.items() if name != insncounts.USER}
+    return {
+        "all_insns": sum(kernel.values()),
+        "kernel_insns": sum(
+            insns for name, insns in kernel.items() if name not in symbols["clock"]
+        ),
+        "lookup_insns": {
+            name: insns for name, insns in kernel.items() if name in symbols["lookup"]
+        },
+        "lock_insns": sum(kernel.get(name, 0) for name in LOCKS),
+    }
+
+
+def lookups(segment, kind):
+    """Look-ups after a miss of the LRU, and the locks that they took.
+
+    A caller that finds no folio takes no lock.
+    """
+
+    def calls(to):
+        return sum(segment.calls[caller, to] for caller in SLOW)
+
+    return {
+        "misses": segment.entries[FIND] if kind == "ours" else calls("__filemap_get_folio"),
+        "private_locks": calls("_raw_spin_lock"),
+        "folio_locks": calls("folio_unlock"),
+    }
+
+
+def check_lookups(one, kind, segment):
+    """What is to be measured must be what is done."""
+    misses = lookups(segment, kind)["misses"]
+    for many, hit in LOOKUPS.values():
+        if (
+            one["phase"] == many
+            and misses < 0.99 * one["operations"]
+            or one["phase"] == hit
+            and misses > 0.01 * one["operations"]
+        ):
+            die(
+                f"{one['phase']}, {kind}: {misses} look-ups after a miss of "
+                f"the LRU in {one['operations']} operations"
+            )
+    # An inode is 256 bytes, and 32 blocks are read at once.
+    read = segment.entries["submit_bio"]
+    if one["phase"] == "cold-list" and read < one["operations"] / 32:
+        die(
+            f"{one['phase']}, {kind}: {one['operations']} files were listed "
+            f"and {read} blocks read: they were still in memory"
+        )
+
+
+def count_locks(result, size, load, kind, kernel):
+    with step(f"acquisitions of i_private_lock, {size}, {kind}"):
+        segments, output, command = insncounts.count(
+            kernel, script(size, load.locks, load.locks, load.links, "-p"), **options()
+        )
+    result.command(f"locks-{kind}", command)
+    for one, segment in by_phase(segments, parse(output)):
+        check_lookups(one, kind, segment)
+        found = lockstat.parse(one["counters"], PRIVATE_LOCK)
+        result.run(
+            "locks",
+            kernel=kind,
+            blocks=size,
+            phase=one["phase"],
+            operations=one["operations"],
+            acquisitions=sum(taken for taken, _ in found),
+            **lookups(segment, kind),
+        )
+
+
+def count_contentions(result, size, load, kind, kernel):
+    with step(f"contention on i_private_lock, {size}, {kind}"):
+        # These kernels have no static keys: see scripts/accelerator.py.
+        machine = vm.Guest(
+            kernel,
+            script(size, load.locks, load.locks, load.links, f"-p -j {CPUS}"),
+            cpus=CPUS,
+            parallel=True,
+            **options(),
+        )
+        with machine:
+            (one,) = parse(machine.finish().output, (TOGETHER,))
+    result.command(f"contentions-{kind}", machine.command())
+    found = lockstat.parse(one["counters"], PRIVATE_LOCK)
+    result.run(
+        "contentions",
+        kernel=kind,
+        blocks=size,
+        operations=one["operations"],
+        acquisitions=sum(taken for taken, _ in found),
+        contentions=sum(met for _, met in found),
+    )
+
+
+def count_hits(result, size, load, kernel):
+    with step(f"hits, {size}, ours"):
+        machine = vm.Guest(
+            kernel, script(size, load.files, load.sets, load.links, "-c"), cpus=1, **options()
+        )
+        with machine:
+            reports = parse(machine.finish().output)
+    result.command("hits-ours", machine.command())
+    for one in reports:
+        result.run(
+            "hits",
+            blocks=size,
+            phase=one["phase"],
+            operations=one["operations"],
+            **counted(one["counters"]),
+        )
+
+
+def counted(text):
+    """What the kernel counted of the table and of the LRU before it."""
+    buffer = hashstats_file.parse(text).get("buffer", {})
+    for label in ("lookups", "hits", "cache-hits"):
+        if label not in buffer:
+            die(f"/proc/hashstats shows no {label} of buffer while counting is on")
+    return {
+        "lookups": int(buffer["lookups"]),
+        "hits": int(buffer["hits"]),
+        "cache_hits": int(buffer["cache-hits"]),
+    }
+
+
+def take_seconds(result, size, load, kind, kernel, number):
+    with step(f"seconds, {size}, {kind}, {number + 1} of {load.rounds}"):
+        machine = vm.Guest(
+            kernel, script(size, load.files, load.sets, load.links), cpus=1, **options()
+        )
+        with machine:
+            reports = parse(machine.finish().output)
+    result.command(f"seconds-{kind}", machine.command())
+    for one in reports:
+        result.run(
+            "seconds",
+            kernel=kind,
+            blocks=size,
+            round=number,
+            phase=one["phase"],
+            microseconds=1e6 * one["seconds"] / one["operations"],
+        )
+
+
+# Figures.
+
+
+def chosen(result, kind, **wanted):
+    return [
+        one
+        for one in result.runs(kind)
+        if all(one[name] == value for name, value in wanted.items())
+    ]
+
+
+def mean(result, what, kind, **wanted):
+    """For each operation, of all guests of a kernel: `what` makes a number."""
+    names = {"base": ("base", "again"), "ours": ("ours", "ours-again")}[kind]
+    return statistics.fmean(
+        what(one) / one["operations"]
+        for name in names
+        for one in chosen(result, "instructions", kernel=name, **wanted)
+    )
+
+
+def kernel_insns(one):
+    return one["kernel_insns"]
+
+
+def lock_insns(one):
+    return one["lock_insns"]
+
+
+def lookup_cost(result, kind, size, phases):
+    """Instructions of one look-up after a miss, as a whole."""
+    return mean(
+        result, lambda one: sum(one["lookup_insns"].values()), kind, blocks=size, phase=phases[0]
+    ) + more(result, lock_insns, kind, size, phases)
+
+
+def miss_cost(result, kind, size, phases):
+    """What a miss costs more than a hit of the LRU, of the whole kernel."""
+    return more(result, kernel_insns, kind, size, phases)
+
+
+def more(result, what, kind, size, phases):
+    """Where the LRU misses, than where it hits."""
+    missed, hit = (mean(result, what, kind, blocks=size, phase=phase) for phase in phases)
+    return missed - hit
+
+
+def ratio(result, what, *where):
+    return what(result, "ours", *where) / what(result, "base", *where)
+
+
+def short(phase):
+    return SHORT.get(phase, phase.replace("-", "_"))
+
+
+def figures(result):
+    lookup_figures(result)
+    lock_figures(result)
+    for size in BLOCKS:
+        for phase in PHASES:
+            wanted = {"blocks": size, "phase": phase}
+            result.figure(
+                f"insn_ratio_{short(phase)}_{size}",
+                mean(result, kernel_insns, "ours", **wanted)
+                / mean(result, kernel_insns, "base", **wanted),
+            )
+            result.figure(f"insn_aa_ratio_{short(phase)}_{size}", same_again(result, **wanted))
+        hit_figures(result, size)
+    result.figure("insn_ratio_cold_ls", result.data["figures"]["insn_ratio_cold_ls_1k"])
+
+
+def lookup_figures(result):
+    """The figure is that of the worst load."""
+    whole, misses = {}, {}
+    for size in BLOCKS:
+        for name, phases in LOOKUPS.items():
+            where = f"{name}_{size}"
+            whole[where] = ratio(result, lookup_cost, size, phases)
+            misses[where] = ratio(result, miss_cost, size, phases)
+    for name, ratios in (("insn_ratio_lru_miss", whole), ("insn_ratio_lru_miss_over_hit", misses)):
+        result.figure(name, max(ratios.values()))
+        for where, value in ratios.items():
+            result.figure(f"{name}_{where}", value)
+
+
+def per_lookup(one, name):
+    return one[name] / one["misses"] if one["misses"] else 0
+
+
+def lock_figures(result):
+    """Where all is warm, of the phase with the most."""
+    for kind, end in (("ours", ""), ("base", "_base")):
+        runs = [
+            one
+            for one in chosen(result, "locks", kernel=kind)
+            if one["phase"] in WARM and one["misses"] >= one["operations"] / 100
+        ]
+        for name, of in (("private", "acquisitions"), ("folio", "folio_locks")):
+            result.figure(
+                f"{name}_lock_acquisitions_per_lookup{end}",
+                max(per_lookup(one, of) for one in runs),
+            )
+        runs = chosen(result, "contentions", kernel=kind)
+        result.figure(
+            f"private_lock_contentions_per_follow{end}",
+            sum(one["contentions"] for one in runs) / sum(one["operations"] for one in runs),
+        )
+    if not result.data["figures"]["private_lock_acquisitions_per_lookup_base"]:
+        die(
+            "/proc/lock_stat shows no acquisition of i_private_lock while "
+            "links are followed with the base"
+        )
+
+
+def same_again(result, **wanted):
+    """What differs most from itself in the next guest: the noise."""
+    ratios = []
+    for first, second in (("base", "again"), ("ours", "ours-again")):
+        pair = [chosen(result, "instructions", kernel=name, **wanted) for name in (first, second)]
+        if all(pair):
+            ratios.append(pair[1][0]["kernel_insns"] / pair[0][0]["kernel_insns"])
+    return max(ratios, key=lambda value: max(value, 1 / value))
+
+
+def hit_rates(one):
+    """Of the LRU, and of the table where the LRU misses; None of nothing."""
+    asked = one["cache_hits"] + one["lookups"]
+    return (
+        one["cache_hits"] / asked if asked else None,
+        one["hits"] / one["lookups"] if one["lookups"] else None,
+    )
+
+
+def hit_figures(result, size):
+    for one in chosen(result, "hits", blocks=size):
+        for name, rate in zip(("lru", "table"), hit_rates(one)):
+            if rate is not None:
+                result.figure(f"{name}_hit_rate_{short(one['phase'])}_{size}", rate)
+
+
+# Tables.
+
+
+def show(result):
+    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
+    for size in BLOCKS:
+        show_phases(result, size)
+    show_lookups(result)
+    show_symbols(result)
+    show_locks(result)
+    show_hits(result)
+
+
+def show_phases(result, size):
+    rows = []
+    for phase in PHASES:
+        wanted = {"blocks": size, "phase": phase}
+        base, ours = (mean(result, kernel_insns, kind, **wanted) for kind in ("base", "ours"))
+        seconds = [
+            statistics.median(
+                one["microseconds"] for one in chosen(result, "seconds", kernel=kind, **wanted)
+            )
+            for kind in ("base", "ours")
+        ]
+        rows.append(
+            (
+                phase,
+                f"{base:.1f}",
+                f"{ours:.1f}",
+                f"{ours / base:.4f}",
+                f"{same_again(result, **wanted):.4f}",
+                *(f"{one:.1f}" for one in seconds),
+            )
+        )
+    print(
+        f"\n  blocks of {size}: instructions of the kernel for each "
+        "operation, and microseconds, which are noise"
+    )
+    table(rows, ("phase", "base", "ours", "ratio", "same again", "us base", "us ours"))
+
+
+def show_lookups(result):
+    rows = []
+    for what, title in (
+        (lookup_cost, "look-up as a whole"),
+        (miss_cost, "more than a hit of the LRU"),
+    ):
+        for size in BLOCKS:
+            for name, phases in LOOKUPS.items():
+                base, ours = (what(result, kind, size, phases) for kind in ("base", "ours"))
+                rows.append(
+                    (f"{title}, {name}, {size}", f"{base:.1f}", f"{ours:.1f}", f"{ours / base:.4f}")
+                )
+    print("\n  instructions of one look-up after a miss of the LRU")
+    table(rows, ("cost", "base", "ours", "ratio"))
+
+
+def show_symbols(result):
+    """Which functions cost more or less than before."""
+    rows = []
+    for size in BLOCKS:
+        for name, phases in LOOKUPS.items():
+            wanted = {"blocks": size, "phase": phases[0]}
+            runs = chosen(result, "instructions", **wanted)
+            for symbol in sorted({of for one in runs for of in one["lookup_insns"]}):
+                base, ours = (
+                    mean(
+                        result,
+                        lambda one, of=symbol: one["lookup_insns"].get(of, 0),
+                        kind,
+                        **wanted,
+                    )
+                    for kind in ("base", "ours")
+                )
+                if max(base, ours) >= 0.5:
+                    rows.append(compared(f"{name}, {size}: {symbol}", base, ours))
+            rows.append(
+                compared(
+                    f"{name}, {size}: locks",
+                    *(more(result, lock_insns, kind, size, phases) for kind in ("base", "ours")),
+                )
+            )
+    print("\n  functions of a look-up, and the locks that it takes")
+    table(rows, ("function", "base", "ours", "more"))
+
+
+def compared(title, base, ours):
+    return title, f"{base:.1f}", f"{ours:.1f}", f"{ours - base:+.1f}"
+
+
+def show_locks(result):
+    rows = []
+    for size in BLOCKS:
+        for phase in PHASES:
+            base, ours = (
+                chosen(result, "locks", kernel=kind, blocks=size, phase=phase)[0]
+                for kind in ("base", "ours")
+            )
+            rows.append(
+                (
+                    f"{phase}, {size}",
+                    base["operations"],
+                    base["misses"],
+                    base["private_locks"],
+                    base["folio_locks"],
+                    base["acquisitions"],
+                    ours["misses"],
+                    ours["folio_locks"],
+                    ours["acquisitions"],
+                )
+            )
+    print(
+        "\n  look-ups after a miss of the LRU, those that took a lock and "
+        "which, and all acquisitions of i_private_lock"
+    )
+    table(
+        rows,
+        (
+            "phase",
+            "operations",
+            "look-ups base",
+            "i_private_lock",
+            "folio lock",
+            "acquired",
+            "look-ups ours",
+            "folio lock",
+            "acquired",
+        ),
+    )
+    rows = []
+    for size in BLOCKS:
+        base, ours = (
+            chosen(result, "contentions", kernel=kind, blocks=size)[0] for kind in ("base", "ours")
+        )
+        rows.append(
+            (
+                size,
+                base["operations"],
+                base["acquisitions"],
+                base["contentions"],
+                ours["acquisitions"],
+                ours["contentions"],
+            )
+        )
+    print(f"\n  {CPUS} processes follow all links at once: i_private_lock")
+    table(
+        rows, ("blocks", "operations", "acquired base", "contended", "acquired ours", "contended")
+    )
+
+
+def show_hits(result):
+    rows = []
+    for one in result.runs("hits"):
+        rows.append(
+            (
+                f"{one['phase']}, {one['blocks']}",
+                one["operations"],
+                one["cache_hits"],
+                one["lookups"],
+                one["hits"],
+                *("-" if rate is None else f"{100 * rate:.1f} %" for rate in hit_rates(one)),
+            )
+        )
+    print("\n  look-ups as /proc/hashstats counts them, ours; the base has no such file")
+    table(rows, ("phase", "operations", "LRU hits", "look-ups", "hits", "LRU hit rate", "table"))

@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Users, quotas, timers, cgroups, locks in a crowd: base against ours.
+
+tools/testing/boothash/crowd.c makes a crowd grow and carries out operations at
+each size.  Instructions are counted on one processor, those of the functions
+that look something up in the table, and those of the kernel in all; seconds are
+taken in guests of their own.
+
+Where an object needs a process, a crowd has 10,000: 100,000 would take more
+memory than a guest gets here.  What is freed later, by RCU, is not counted as
+part of a look-up: it takes as long in any table.
+"""
+
+import statistics
+from typing import NamedTuple
+
+from bench import insncounts, record
+from bench.record import FOLDER, table
+from common import die, step
+from guest import vm
+from kernel import build, variants
+
+MEMORY = "8G"  # on which a hundred thousand users are not unlikely
+APPEND = "nokaslr"
+OLD_SIZE = "hash_entries=uid:128"
+SMALL, MANY, MOST = 100, 10_000, 100_000
+PICTURE = FOLDER / "crowd.png"
+
+# Limits that a crowd would meet, and scanners that would come between.
+SETUP = """
+echo 4194303 > /proc/sys/kernel/pid_max
+echo 1000000 > /proc/sys/kernel/threads-max
+echo 1000000 > /proc/sys/user/max_user_namespaces
+echo 2000000 > /proc/sys/fs/file-max
+echo 1000000000 > \
+/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs
+mkdir /cgroup /hierarchy /locks
+mount -t tmpfs locks /locks
+mount -t cgroup2 none /cgroup
+"""
+QUOTAS = """
+mkfs.ext4 -q -b 4096 -m 0 -O quota,project,^has_journal -N 262144 \
+-E quotatype=usrquota:prjquota,nodiscard,lazy_itable_init=1 /dev/ram0 1000M
+mount -o usrquota,prjquota,noinit_itable /dev/ram0 /mnt
+chmod 777 /mnt
+"""
+CONTROLLED = "echo +pids > /cgroup/cgroup.subtree_control\n"
+
+# Functions that look something up, with what may be part of them or not.
+USERS = ("alloc_uid", "find_user", "uid_hash_find")
+COUNTS = ("alloc_ucounts", "find_ucounts")
+DQUOTS = ("dqget", "find_dquot")
+TIMERS = (
+    "__lock_timer",
+    "posix_timer_by_id",
+    "__posix_timers_find",
+    "do_timer_create",
+    "posix_timer_add",
+)
+SETS = ("find_css_set", "find_existing_css_set", "compare_css_sets")
+LOCKS = ("posix_lock_inode", "posix_locks_deadlock", "what_owner_is_waiting_for")
+KSM = ("__ksm_enter", "__ksm_exit")
+HUGE = ("__khugepaged_enter", "__khugepaged_exit")
+
+
+class Crowd(NamedTuple):
+    name: str
+    words: str  # of crowd
+    most: int  # members
+    ops: int
+    lookups: dict  # table -> functions
+    setup: str = ""
+
+
+CROWDS = (
+    Crowd("users", "users", MOST, 1000, {"uid": USERS, "ucounts": COUNTS}),
+    Crowd("subordinate", "users -s 65536", MANY, 500, {"uid": USERS, "ucounts": COUNTS}),
+    Crowd("namespaces", "namespaces", MANY, 200, {"ucounts": COUNTS}),
+    Crowd("quotas", "quotas -d /mnt -b /dev/ram0", MOST, 1000, {"dquot": DQUOTS}, QUOTAS),
+    Crowd("timers", "timers", MOST, 1000, {"posix_timers": TIMERS}),
+    Crowd("cgroups", "cgroups -d /cgroup", MANY, 200, {"css_set": SETS}),
+    Crowd("controlled", "cgroups -d /cgroup", MANY, 200, {"css_set": SETS}, CONTROLLED),
+    Crowd("locks", "locks -d /locks", MANY, 1000, {"blocked_locks": LOCKS}),
+    Crowd("ksm", "ksm", MANY, 200, {"ksm_mm": KSM}),
+    Crowd("huge", "huge", MANY, 200, {"khugepaged_mm": HUGE}),
+)
+# What walks all of a table in the base: a hierarchy that comes.  Of one size.
+MOUNTS = Crowd("mounts", "mounts -d /hierarchy", 1, 20, {"css_set": ("cgroup_setup_root",)})
+TABLES = tuple(dict.fromkeys(of for crowd in CROWDS for of in crowd.lookups))
+SHORT = {MANY: "10k", MOST: "100k"}
+# Makes an object as well, and takes a lock another way: not a look-up alone,
+# so that it has a figure of its own.
+CHANGES = {("timers", "create")}
+
+
+class Load(NamedTuple):
+    sizes: tuple
+    rounds: int  # of seconds
+    counted: tuple  # guests that count instructions, in their order
+    small: tuple = ()  # of these, who see the smallest crowd alone
+
+
+TWICE = ("base", "ours", "again", "ours-again")
+LOADS = {
+    "quick": Load((SMALL, MANY), 0, TWICE[:3], small=("again",)),
+    "usual": Load((SMALL, MANY, MOST), 1, TWICE),
+    "long": Load((SMALL, 1000, MANY, MOST), 3, TWICE),
+}
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    insncounts.plugin()  # missing support shows before the builds
+    ours = build.patched()
+    base = variants.base()
+    for kernel in (base, ours):
+        result.kernel(kernel)
+    accel = vm.accelerator(ours.vmlinux)
+    result.machine(accelerator=f"{accel.name} ({accel.reason})", guest_memory=MEMORY)
+    with step("check the counting of instructions"):
+        insns = insncounts.check(ours.vmlinux)
+    result.run("known-loop", instructions=insns, counted=insns)
+    kernels = {"base": base, "ours": ours}
+    for crowd in (*CROWDS, MOUNTS):
+        for name in load.counted:
+            count(result, crowd, load, name, ours if name.startswith("ours") else base)
+    count(result, CROWDS[0], load, "old-size", ours, f"{APPEND} {OLD_SIZE}")
+    for number in range(load.rounds):
+        for crowd in CROWDS:
+            # Every second round in the other order.
+            for name in sorted(kernels, reverse=bool(number % 2)):
+                take_seconds(result, crowd, load, name, kernels[name], number)
+    figures(result)
+    show(result)
+    draw(curves(result))
+
+
+# Guests.
+
+
+def sizes_of(crowd, load):
+    """Up to what the crowd may have, at least one."""
+    return [one for one in load.sizes if one <= crowd.most] or [crowd.most]
+
+
+def script(crowd, load):
+    sizes = " ".join(map(str, sizes_of(crowd, load)))
+    return f"{SETUP}{crowd.setup}crowd {crowd.words} -n {crowd.ops} {sizes}\n"
+
+
+def options(append=APPEND):
+    return {"mem": MEMORY, "append": append, "programs": ["mkfs.ext4"], "timeout": 600}
+
+
+def count(result, crowd, load, name, kernel, append=APPEND):
+    if name in load.small:
+        load = load._replace(sizes=load.sizes[:1])
+    with step(f"count, {crowd.name}, {name}"):
+        segments, output, command = insncounts.count(kernel, script(crowd, load), **options(append))
+    result.command(f"count-{name}", command)
+    said = parse(output, crowd, load)
+    if len(segments) != len(said):
+        die(f"the QEMU plugin saw {len(segments)} segments of {len(said)}")
+    for one, segment in zip(said, segments):
+        kernel_insns = sum(
+            insns for symbol, insns in segment.insns.items() if symbol != insncounts.USER
+        )
+        found = {
+            of: sum(segment.insns[symbol] for symbol in symbols) / one["ops"]
+            for of, symbols in crowd.lookups.items()
+        }
+        check_lookups(crowd, one, segment, found)
+        keep(
+            result,
+            "count",
+            crowd,
+            name,
+            one,
+            all_insns=kernel_insns / one["ops"],
+            lookup_insns=found,
+        )
+
+
+def check_lookups(crowd, one, segment, found):
+    """Functions that were not called measure nothing.
+
+    In a small crowd who is drawn may be the same twice: nothing is looked up.
+    """
+    for of, symbols in crowd.lookups.items():
+        calls = sum(segment.entries[symbol] for symbol in symbols)
+        if calls < 0.9 * one["ops"] or not found[of]:
+            die(
+                f"{crowd.name} {one['operation']}: {calls} calls of "
+                f"{' '.join(symbols)} in {one['ops']} operations"
+            )
+
+
+def take_seconds(result, crowd, load, name, kernel, number):
+    with step(f"seconds, {crowd.name}, {name}"):
+        machine = vm.Guest(kernel, script(crowd, load), cpus=1, **options())
+        with machine:
+            output = machine.finish().output
+    result.command(f"seconds-{name}", machine.command())
+    for one in parse(output, crowd, load):
+        keep(
+            result,
+            "seconds",
+            crowd,
+            name,
+            one,
+            round=number,
+            nanoseconds=one["nanoseconds"] / one["ops"],
+        )
+
+
+def keep(result, kind, crowd, name, one, **more):
+    result.run(
+        kind, crowd=crowd.name, kernel=name, operation=one["operation"], size=one["size"], **more
+    )
+
+
+def parse(output, crowd, load):
+    """What crowd printed: a dictionary for each size and operation."""
+    found = []
+    for line in output.splitlines():
+        words = line.split()
+        if len(words) != 5 or words[0] != crowd.words.split()[0]:
+            die(f"crowd printed {line!r}")
+        size, ops, nanoseconds = map(int, words[2:])
+        found.append({"operation": words[1], "size": size, "ops": ops, "nanoseconds": nanoseconds})
+    names = list(dict.fromkeys(one["operation"] for one in found))
+    wanted = [(size, name) for size in sizes_of(crowd, load) for name in names]
+    if not found or [(one["size"], one["operation"]) for one in found] != wanted:
+        die(
+            f"crowd {crowd.words} printed {len(found)} lines, wanted are "
+            f"{len(names)} operations for each of the sizes "
+            f"{' '.join(map(str, sizes_of(crowd, load)))}"
+        )
+    return found
+
+
+# Figures.
+
+
+def chosen(result, kind, **wanted):
+    return [
+        one
+        for one in result.runs(kind)
+        if all(one[name] == value for name, value in wanted.items())
+    ]
+
+
+def curves(result):
+    """[{table, crowd, operation, kernel -> {size: instructions}}]"""
+    found = {}
+    for one in result.runs("count"):
+        if one["crowd"] == MOUNTS.name:
+            continue
+        for of, insns in one["lookup_insns"].items():
+            key = (of, one["crowd"], one["operation"])
+            row = found.setdefault(key, dict(zip(("table", "crowd", "operation"), key)))
+            row.setdefault(one["kernel"], {})[one["size"]] = insns
+    return list(found.values())
+
+
+def growth(curve, kernel, size):
+    """How much dearer a look-up is in a crowd of this size than in 100."""
+    return curve[kernel][size] / curve[kernel][SMALL]
+
+
+def ratio_at_100(curve):
+    """Of the means of two guests each: where they put objects is chance."""
+    ours, base = (
+        statistics.fmean(curve[name][SMALL] for name in names if name in curve)
+        for names in (("ours", "ours-again"), ("base", "again"))
+    )
+    return ours / base
+
+
+def furthest(values):
+    """From 1, either way."""
+    return max(values, key=lambda value: max(value, 1 / value))
+
+
+def figures(result):
+    all_curves = curves(result)
+    worst = 0
+    for of in TABLES:
+        for size, short in SHORT.items():
+            mine = [one for one in all_curves if one["table"] == of and size in one["ours"]]
+            for kernel, end in (("ours", ""), ("base", "_base")) if mine else ():
+                most = max(growth(one, kernel, size) for one in mine)
+                result.figure(f"{of}_{short}_vs_100{end}", most)
+                worst = max(worst, most if kernel == "ours" else 0)
+    result.figure("worst_growth", worst)
+    lookups = [one for one in all_curves if (one["crowd"], one["operation"]) not in CHANGES]
+    result.figure("worst_ratio_at_100", max(map(ratio_at_100, lookups)))
+    result.figure(
+        "worst_aa_ratio_at_100",
+        furthest([one["again"][SMALL] / one["base"][SMALL] for one in lookups]),
+    )
+    operations(result)
+    for size, short in SHORT.items():
+        small = [
+            growth(one, "old-size", size)
+            for one in all_curves
+            if one["table"] == "uid" and size in one.get("old-size", ())
+        ]
+        if small:
+            result.figure(f"uid_{short}_vs_100_at_128_buckets", max(small))
+
+
+def operations(result):
+    """Whole operations: all that the kernel does for them."""
+    ratios, aa = {}, []
+    for one in chosen(result, "count", kernel="ours"):
+        where = {name: one[name] for name in ("crowd", "operation", "size")}
+        base = [
+            run["all_insns"]
+            for name in ("base", "again")
+            for run in chosen(result, "count", kernel=name, **where)
+        ]
+        ratio = one["all_insns"] / statistics.fmean(base)
+        if one["crowd"] == MOUNTS.name:
+            result.figure("css_set_mount_ratio", ratio)
+        elif one["size"] == SMALL:
+            ratios[f"{one['crowd']} {one['operation']}"] = ratio
+            aa.append(base[1] / base[0])
+    result.figure("worst_operation_ratio_at_100", max(ratios.values()))
+    result.figure("worst_operation_aa_ratio_at_100", furthest(aa))
+    result.figure("posix_timers_create_ratio_at_100", ratios["timers create"])
+
+
+# Tables and the picture.
+
+
+def show(result):
+    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
+    print("\n  instructions of the look-ups of one operation, base and ours")
+    rows = []
+    for one in curves(result):
+        sizes = sorted(one["ours"])
+        rows.append(
+            (
+                one["table"],
+                one["crowd"],
+                one["operation"],
+                *(f"{one['base'][size]:.1f} {one['ours'][size]:.1f}" for size in sizes),
+                *[""] * (len(all_sizes(result)) - len(sizes)),
+                f"{ratio_at_100(one):.3f}",
+            )
+        )
+    table(rows, ("table", "crowd", "operation", *all_sizes(result), "ours/base at 100"))
+    if result.runs("seconds"):
+        show_seconds(result)
+
+
+def show_seconds(result):
+    print("\n  microseconds of one operation, base and ours, medians")
+    rows = []
+    for crowd in CROWDS:
+        for name in dict.fromkeys(
+            one["operation"] for one in chosen(result, "seconds", crowd=crowd.name)
+        ):
+            sizes = sorted({one["size"] for one in chosen(result, "seconds", crowd=crowd.name)})
+            rows.append(
+                (
+                    crowd.name,
+                    name,
+                    *(
+                        " ".join(
+                            microseconds(result, kernel, crowd.name, name, size)
+                            for kernel in ("base", "ours")
+                        )
+                        for size in sizes
+                    ),
+                    *[""] * (len(all_sizes(result)) - len(sizes)),
+                )
+            )
+    table(rows, ("crowd", "operation", *all_sizes(result)))
+
+
+def all_sizes(result):
+    return sorted({one["size"] for one in result.runs("count") if one["crowd"] != MOUNTS.name})
+
+
+def microseconds(result, kernel, crowd, operation, size):
+    return "{:.1f}".format(
+        statistics.median(
+            one["nanoseconds"] / 1000
+            for one in chosen(
+                result, "seconds", kernel=kernel, crowd=crowd, operation=operation, size=size
+            )
+        )
+    )
+
+
+def draw(rows):
+    record.draw("crowd", (PICTURE, PICTURE.with_suffix(".svg")), rows)

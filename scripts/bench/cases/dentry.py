@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Size of the dentry table, and how eagerly the dentry cache is shrunk.
+
+Table 4 of "Linux Kernel Hash Table Behavior" (2000) on today's code: kernels of
+user-mode Linux time look-ups with tables of 1/64 to 4 times the size that they
+have by default.  Small tables share the processor's cache with all else, large
+ones have short chains.
+
+The "shrink" kernels of that table are today's vfs_cache_pressure: the same
+kernels, with little memory, run a load that uses some names, passes by others,
+and reads through a large file.
+"""
+
+import re
+import statistics
+from fractions import Fraction
+from typing import NamedTuple
+
+from bench import record
+from bench.record import FOLDER, table
+from common import die, step
+from guest import uml
+from series import compose
+
+CONFIG = "CONFIG_BOOT_HASH=y\n"
+# Of the default.  "again" is the default once more: what it differs by is noise.
+SIZES = {
+    "1_64": Fraction(1, 64),
+    "1_16": Fraction(1, 16),
+    "1_4": Fraction(1, 4),
+    "1": Fraction(1),
+    "4": Fraction(4),
+    "again": Fraction(1),
+}
+DEFAULT = "1"
+MEMORY = 4096  # MiB
+BUCKET_BYTES = 8
+SETS = ("small", "among", "large")
+OPS = ("hit", "miss", "path")
+CACHES = ("hot", "shared", "cold")
+LIMIT = 600
+TIE = 1.05
+
+PRESSURES = (100, 200, 1000)
+PRESSURE_SIZES = ("1_64", "1", "4")
+PRESSURE_MEMORY = 256
+
+
+class Load(NamedTuple):
+    rounds: int
+    samples: int  # of each case, while there is time
+    budget_ms: int
+    large: int  # names of the large set
+    steps: int  # of the load under pressure
+
+
+LOADS = {
+    "quick": Load(3, 40, 60, 250_000, 500_000),
+    "usual": Load(5, 100, 200, 250_000, 500_000),
+    "long": Load(9, 100, 500, 250_000, 2_000_000),
+}
+
+CASE = re.compile(
+    r"^dentry_bench: set (\w+) op (\w+) cache (\w+) names (\d+) hot (\d+) "
+    r"min_ps (\d+) median_ps (\d+) millinodes (\d+)$",
+    re.M,
+)
+PRESSURE = re.compile(
+    r"^dentry_bench: pressure (\d+) lookups (\d+) hits (\d+) millinodes (\d+) "
+    r"median_ps (\d+) names (\d+) made (\d+) pages (\d+) step_ps (\d+)$",
+    re.M,
+)
+BUCKETS = re.compile(r"^dentry_bench: buckets (\d+)$", re.M)
+END = re.compile(r"^dentry_bench: end (-?\d+)$", re.M)
+
+PICTURE = FOLDER / "dentry.png"
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    kernel = uml.kernel("dentry_bench", "dentry-patched", compose.compose(), fragments=[CONFIG])
+    result.kernel(kernel)
+    time_sizes(result, kernel, load)
+    press(result, kernel, load)
+    figures(result)
+    tables(result)
+    draw(rows_of_picture(result))
+
+
+def boot(result, kernel, name, mem, append):
+    output = uml.boot(kernel.vmlinux, mem, append, LIMIT)
+    result.command(name, uml.command(kernel.vmlinux, mem, append))
+    return output
+
+
+def entries(size, default):
+    """Words for the command line; none where memory decides."""
+    if size in (DEFAULT, "again"):
+        return []
+    return [f"hash_entries=dentry:{int(SIZES[size] * default)}"]
+
+
+def default_buckets(mem):
+    """A bucket for 8 KiB of memory."""
+    return mem << 7
+
+
+def alternate(rounds, kinds):
+    """(round, kind): every second round in the other order."""
+    for number in range(rounds):
+        for kind in kinds[::-1] if number % 2 else kinds:
+            yield number, kind
+
+
+# Sizes.
+
+
+def time_sizes(result, kernel, load):
+    evicted = 2 * max(uml.cache_mb(), uml.cache_mb(3))
+    settings = [
+        f"dentry_bench.samples={load.samples}",
+        f"dentry_bench.budget_ms={load.budget_ms}",
+        f"dentry_bench.large={load.large}",
+        f"dentry_bench.evict_mb={evicted}",
+    ]
+    turns = list(alternate(load.rounds, list(SIZES)))
+    with step("time look-ups of names by the size of the table") as progress:
+        for done, (number, size) in enumerate(turns):
+            progress.note = f"{done} of {len(turns)} kernels"
+            output = boot(
+                result,
+                kernel,
+                f"size-{size}",
+                MEMORY,
+                [*settings, *entries(size, default_buckets(MEMORY))],
+            )
+            result.run(
+                "size",
+                size=size,
+                round=number,
+                huge_pages=uml.HUGE in output,
+                **parse_sizes(output, size),
+            )
+        progress.note = f"{len(turns)} kernels"
+    result.machine(
+        evicted_mb=evicted,
+        default_buckets=default_buckets(MEMORY),
+        uml_memory_mb=MEMORY,
+        huge_pages=all(one["huge_pages"] for one in result.runs("size")),
+    )
+
+
+def check_end(output):
+    refused = re.search(r"^hash_entries.*", output, re.M)
+    if refused:
+        die(f"the kernel's command line: {refused[0]}")
+    if END.findall(output) != ["0"]:
+        said = [line for line in output.splitlines() if line.startswith("dentry_bench: ")]
+        # What went wrong is said before the end.
+        die(
+            "the kernel's benchmark did not end well: "
+            f"{'; '.join(said[-2:]) if said else 'it never began'}"
+        )
+
+
+def buckets_of(output, size, mem):
+    found = [int(count) for count in BUCKETS.findall(output)]
+    wanted = int(SIZES[size] * default_buckets(mem))
+    if found != [wanted]:
+        die(
+            f"{size} times the default is {wanted} buckets of the table "
+            f"`dentry`; the kernel has {found[0] if found else 'not said'}"
+        )
+    return wanted
+
+
+def parse_sizes(output, size):
+    """The cases that one kernel timed."""
+    check_end(output)
+    found = [
+        {
+            "set": set_,
+            "op": op,
+            "cache": cache,
+            "names": int(names),
+            "hot": int(hot),
+            "min_ns": int(least) / 1000,
+            "median_ns": int(median) / 1000,
+            "nodes": int(nodes) / 1000,
+        }
+        for set_, op, cache, names, hot, least, median, nodes in CASE.findall(output)
+    ]
+    names = [(one["set"], one["op"], one["cache"]) for one in found]
+    wanted = [(set_, op, cache) for set_ in SETS for op in OPS for cache in CACHES]
+    if names != wanted:
+        die(f"the kernel timed {len(names)} cases of {len(wanted)}, or others than these")
+    buckets = buckets_of(output, size, MEMORY)
+    return {"buckets": buckets, "bytes": buckets * BUCKET_BYTES, "cases": found}
+
+
+def cases_of(result, size, set_, op, cache):
+    return [
+        case
+        for one in result.runs("size")
+        if one["size"] == size
+        for case in one["cases"]
+        if (case["set"], case["op"], case["cache"]) == (set_, op, cache)
+    ]
+
+
+def nanoseconds(result, size, set_, op, cache):
+    """Least of the rounds; where samples have other names each, the median."""
+    varied = cache == "cold" or set_ == "large"
+    what = "median_ns" if varied else "min_ns"
+    found = [case[what] for case in cases_of(result, size, set_, op, cache)]
+    return statistics.median(found) if varied else min(found)
+
+
+def nodes(result, size, set_, op):
+    return cases_of(result, size, set_, op, "hot")[0]["nodes"]
+
+
+def ratio(result, size, *case):
+    return nanoseconds(result, size, *case) / nanoseconds(result, DEFAULT, *case)
+
+
+def best(result, *case):
+    """The smallest that takes no longer than the fastest, but for noise."""
+    times = {size: nanoseconds(result, size, *case) for size in SIZES if size != "again"}
+    return next(size for size, time in times.items() if time <= TIE * min(times.values()))
+
+
+# The load.
+
+
+def press(result, kernel, load):
+    kinds = [(pressure, size) for size in PRESSURE_SIZES for pressure in PRESSURES]
+    turns = list(alternate(load.rounds, kinds))
+    with step("use and pass by names while memory is short") as progress:
+        for done, (number, (pressure, size)) in enumerate(turns):
+            progress.note = f"{done} of {len(turns)} kernels"
+            append = [
+                f"dentry_bench.pressure={pressure}",
+                f"dentry_bench.steps={load.steps}",
+                *entries(size, default_buckets(PRESSURE_MEMORY)),
+            ]
+            output = boot(result, kernel, f"pressure-{pressure}-{size}", PRESSURE_MEMORY, append)
+            result.run(
+                "pressure",
+                pressure=pressure,
+                size=size,
+                round=number,
+                **parse_pressure(output, pressure, size),
+            )
+        progress.note = f"{len(turns)} kernels"
+
+
+def parse_pressure(output, pressure, size):
+    """What one kernel counted in the second half of its load."""
+    check_end(output)
+    found = [tuple(map(int, numbers)) for numbers in PRESSURE.findall(output)]
+    if len(found) != 1 or found[0][0] != pressure:
+        die(
+            f"the kernel reported {len(found)} loads, wanted is one with "
+            f"vfs_cache_pressure {pressure}"
+        )
+    _, lookups, hits, millinodes, median, names, made, pages, step_ps = found[0]
+    if not lookups or hits > lookups:
+        die(f"the kernel counted {hits} hits of {lookups} look-ups")
+    return {
+        "buckets": buckets_of(output, size, PRESSURE_MEMORY),
+        "lookups": lookups,
+        "hits": hits,
+        "hit_rate": hits / lookups,
+        "nodes": millinodes / 1000,
+        "lookup_ns": median / 1000,
+        "names": names,
+        "made": made,
+        "pages": pages,
+        "step_ns": step_ps / 1000,
+    }
+
+
+def pressed(result, pressure, size, what):
+    """Median of the rounds."""
+    return statistics.median(
+        one[what]
+        for one in result.runs("pressure")
+        if (one["pressure"], one["size"]) == (pressure, size)
+    )
+
+
+# Figures.
+
+
+def figures(result):
+    for set_ in SETS:
+        for size in SIZES:
+            if size != DEFAULT:
+                size_figures(result, size, set_)
+        for cache in CACHES:
+            name = f"best_size_{set_}" + ("" if cache == "hot" else f"_{cache}")
+            result.figure(name, float(SIZES[best(result, set_, "hit", cache)]))
+        result.figure(f"ns_default_{set_}", nanoseconds(result, DEFAULT, set_, "hit", "hot"))
+    pressure_figures(result)
+
+
+def size_figures(result, size, set_):
+    for op in OPS:
+        for cache in CACHES:
+            words = [size, set_] + [word for word in (op, cache) if word not in ("hit", "hot")]
+            result.figure(
+                "aa_ns_" + "_".join(words[1:]) if size == "again" else "ns_" + "_".join(words),
+                ratio(result, size, set_, op, cache),
+            )
+    if size != "again":
+        result.figure(f"nodes_{size}_{set_}", nodes(result, size, set_, "hit"))
+
+
+def pressure_figures(result):
+    for size in PRESSURE_SIZES:
+        mark = "" if size == DEFAULT else f"_{size}"
+        for pressure in PRESSURES:
+            for what in ("hit_rate", "nodes", "lookup_ns", "names", "pages"):
+                result.figure(
+                    f"pressure_{what}_{pressure}{mark}", pressed(result, pressure, size, what)
+                )
+            for what in ("lookup_ns", "step_ns"):
+                result.figure(
+                    f"pressure_{what}_ratio_{pressure}{mark}",
+                    pressed(result, pressure, size, what)
+                    / pressed(result, PRESSURES[0], size, what),
+                )
+
+
+# Tables and the picture.
+
+
+def tables(result):
+    runs = result.runs("size")
+    sizes = {size: next(one for one in runs if one["size"] == size) for size in SIZES}
+    pages = "huge" if result.data["machine"]["huge_pages"] else "small"
+    print(f"\n  ns a look-up, {MEMORY} MiB of memory, {pages} pages; behind it to the default")
+    head = (
+        "set, look-up, caches",
+        *(
+            f"{one['bytes'] >> 10} KiB"
+            + (" again" if size == "again" else ", default" if size == DEFAULT else "")
+            for size, one in sizes.items()
+        ),
+    )
+    table(
+        [
+            (f"{set_}, {op}, {cache}", *(cell(result, size, set_, op, cache) for size in SIZES))
+            for set_ in SETS
+            for op in OPS
+            for cache in CACHES
+        ],
+        head,
+    )
+    print("\n  nodes that a look-up examines, mean")
+    table(
+        [
+            (f"{set_}, {op}", *(f"{nodes(result, size, set_, op):.3f}" for size in SIZES))
+            for set_ in SETS
+            for op in OPS[:2]
+        ],
+        ("set, look-up", *head[1:]),
+    )
+    pressure_table(result)
+
+
+def cell(result, size, *case):
+    time = f"{nanoseconds(result, size, *case):.1f}"
+    return time if size == DEFAULT else f"{time} ({ratio(result, size, *case):.3f})"
+
+
+def pressure_table(result):
+    rows = []
+    for size in PRESSURE_SIZES:
+        for pressure in PRESSURES:
+
+            def of(what, size=size, pressure=pressure):
+                return pressed(result, pressure, size, what)
+
+            rows.append(
+                (
+                    f"{pressure}, {of('buckets'):.0f} buckets",
+                    f"{of('names'):.0f}",
+                    f"{of('pages'):.0f}",
+                    f"{of('hit_rate'):.4f}",
+                    f"{of('nodes'):.3f}",
+                    f"{of('lookup_ns'):.1f}",
+                    f"{of('step_ns'):.0f}",
+                )
+            )
+    print(f"\n  load on {PRESSURE_MEMORY} MiB, medians of the rounds")
+    table(
+        rows,
+        (
+            "vfs_cache_pressure",
+            "names",
+            "pages",
+            "hit rate",
+            "nodes a look-up",
+            "ns a look-up",
+            "ns a step",
+        ),
+    )
+
+
+def rows_of_picture(result):
+    """One for each curve: where it is drawn, and its points."""
+    bytes_of = {one["size"]: one["bytes"] for one in result.runs("size")}
+    return [
+        {
+            "panel": cache,
+            "curve": f"{set_} {op}",
+            "default": bytes_of[DEFAULT],
+            "points": [
+                (bytes_of[size], nanoseconds(result, size, set_, op, cache))
+                for size in SIZES
+                if size != "again"
+            ],
+        }
+        for cache in CACHES
+        for set_ in SETS
+        for op in OPS[:2]
+    ]
+
+
+def draw(rows):
+    record.draw("dentry", [PICTURE], rows)

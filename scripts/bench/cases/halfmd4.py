@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Nanoseconds to hash the name of a directory entry: base against ours.
+
+fs/ext4/hash.c of both is built with the flags of a kernel and runs natively in
+user space (tools/testing/boothash/dirhash/dirhash_bench.c), in turns, in one
+program; no kernel runs.  Once more as kernels are built that fear indirect
+calls: the base makes one for each 32 bytes.
+
+The figures are times, ours divided by the base's: below 1 is faster, 0.714 is
+1.4 times as fast.  ratio_N is half-MD4 with char signed, as file systems made
+on x86 have it, for names of N bytes, one after the other; with the prefix
+
+  chain_      until the hash is there, with nothing else to do meanwhile
+  unsigned_   with char unsigned, as file systems made on other machines
+  tea_        TEA in place of half-MD4
+  retpoline_  as above, with retpolines
+
+and with `mixed` for N names of 1 to 32 bytes that follow each other at random.
+ratio_worst_to_16 is the worst of all hashes, ways and compilers up to 16 bytes,
+and aa_ratio_worst the base divided by itself, where that is furthest from 1.
+"""
+
+import re
+
+from bench import dirhash, record
+from bench.record import FOLDER, table
+from common import BUILD, die, run, step
+from series import compose, gitcmd, source
+
+PROGRAM = "dirhash_bench"
+HASHES = ("half_md4", "half_md4_unsigned", "tea")
+HOWS = ("stream", "chain")
+COMPILERS = ("plain", "retpoline")
+MIXED = 0
+# Those with a figure; there are more in the table.
+LENGTHS = (1, 2, 3, 4, 8, 12, 16, 24, 32, 64, 128, 255, MIXED)
+# Prefix of a figure -> what it is of.
+SERIES = {
+    "": ("plain", "half_md4", "stream"),
+    "chain_": ("plain", "half_md4", "chain"),
+    "unsigned_": ("plain", "half_md4_unsigned", "stream"),
+    "tea_": ("plain", "tea", "stream"),
+    "retpoline_": ("retpoline", "half_md4", "stream"),
+}
+DRAWN = ("", "chain_", "retpoline_", "tea_")
+PICTURE = FOLDER / "halfmd4.png"
+# Rounds.
+LOADS = {"quick": 20, "usual": 200, "long": 1000}
+
+LINE = re.compile(
+    r"hash (\w+) how (\w+) length (\d+) base (\S+) again (\S+) "
+    r"ours (\S+)"
+)
+
+
+def measure(result, rounds):
+    """The whole benchmark."""
+    base = gitcmd.ref("base", source.base_repo())
+    ours = compose.compose()
+    texts = [dirhash.text(commit) for commit in (base, ours)]
+    for name, commit in (("base", base), ("patched", ours)):
+        result.data["kernels"][name] = {"version": source.version(), "commit": commit}
+    for compiler in COMPILERS:
+        program = dirhash.build(PROGRAM, *texts, compiler)
+        result.data["kernels"][f"{PROGRAM}-{compiler}"] = {"sha256": record.digest(program)}
+        for one in time_names(result, program, compiler, rounds):
+            result.run("names", compiler=compiler, **one)
+    figures(result)
+    show(result)
+    draw(rows_of_picture(result))
+
+
+def time_names(result, program, compiler, rounds):
+    command = [program, "-r", str(rounds)]
+    result.command(compiler, command)
+    log = BUILD / "log" / f"halfmd4-{compiler}.log"
+    with step(f"hash names, {compiler}") as current:
+        current.note = lambda: f"{done(log)} lines"
+        run(command, log=log, what=PROGRAM)
+    return parse(log.read_text())
+
+
+def done(log):
+    return len(LINE.findall(log.read_text())) if log.is_file() else 0
+
+
+def parse(text):
+    """The program's lines."""
+    rows = []
+    for line in text.splitlines():
+        match = LINE.fullmatch(line)
+        if match:
+            base, again, ours = map(float, match.groups()[3:])
+            rows.append(
+                {
+                    "hash": match[1],
+                    "how": match[2],
+                    "length": int(match[3]),
+                    "base_ns": base,
+                    "again_ns": again,
+                    "ours_ns": ours,
+                }
+            )
+        elif not line.startswith("+ "):
+            die(f"{PROGRAM} printed {line!r}")
+    check(rows)
+    return rows
+
+
+def check(rows):
+    """Each length with each hash, once, and all that have a figure."""
+    found = [(one["hash"], one["how"], one["length"]) for one in rows]
+    lengths = {one["length"] for one in rows}
+    wanted = {(name, how, length) for name in HASHES for how in HOWS for length in lengths}
+    if set(found) != wanted or len(found) != len(wanted) or not lengths >= set(LENGTHS):
+        die(
+            f"{PROGRAM} printed {len(found)} lines of {len(lengths)} lengths; "
+            f"wanted are {len(HASHES) * len(HOWS)} for each of "
+            f"{len(LENGTHS)} or more"
+        )
+
+
+def chosen(result, compiler, name, how):
+    """Length -> run."""
+    return {
+        one["length"]: one
+        for one in result.runs("names")
+        if (one["compiler"], one["hash"], one["how"]) == (compiler, name, how)
+    }
+
+
+def ratio(one):
+    return nanoseconds(one, "ours") / nanoseconds(one, "base")
+
+
+def figures(result):
+    for prefix, what in SERIES.items():
+        rows = chosen(result, *what)
+        for length in LENGTHS:
+            result.figure(f"{prefix}ratio_{length or 'mixed'}", ratio(rows[length]))
+    result.figure(
+        "ratio_worst_to_16",
+        max(ratio(one) for one in result.runs("names") if MIXED < one["length"] <= 16),
+    )
+    again = [one["again_ns"] / one["base_ns"] for one in result.runs("names")]
+    result.figure("aa_ratio_worst", max(again, key=lambda value: max(value, 1 / value)))
+
+
+def show(result):
+    for prefix, (compiler, name, how) in SERIES.items():
+        print(
+            f"\n  {name}, {how}, {compiler}: ns a name; "
+            f"{prefix}ratio is ours to the faster of the base's two"
+        )
+        table(
+            [row(one) for one in chosen(result, compiler, name, how).values()],
+            ("bytes", "base", "base again", "ours", "ratio"),
+        )
+
+
+def rows_of_picture(result):
+    """One for each curve: where it is drawn, and its points."""
+    return [
+        {
+            "panel": prefix,
+            "curve": curve,
+            "points": [
+                (one["length"], nanoseconds(one, curve))
+                for one in chosen(result, *SERIES[prefix]).values()
+                if one["length"] != MIXED
+            ],
+        }
+        for prefix in DRAWN
+        for curve in ("base", "ours")
+    ]
+
+
+def nanoseconds(one, side):
+    """Each base is as good as the other."""
+    return min(one["base_ns"], one["again_ns"]) if side == "base" else one["ours_ns"]
+
+
+def draw(rows):
+    record.draw("halfmd4", [PICTURE], rows)
+
+
+def row(one):
+    return (
+        one["length"] or "1-32 mixed",
+        f"{one['base_ns']:.1f}",
+        f"{one['again_ns']:.1f}",
+        f"{one['ours_ns']:.1f}",
+        f"{ratio(one):.3f}",
+    )

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What /proc/hashstats costs: to read it, and in every look-up of a name."""
+
+import re
+import statistics
+from typing import NamedTuple
+
+from bench import insncounts
+from bench.record import table
+from common import die, step
+from guest import hashstats_file, vm
+from kernel import build, variants
+
+BUCKETS = 1 << 21
+FILES = 50_000
+# fstree deletes one file in eight, and a directory has 40.
+DIRS = FILES * 8 // 7 // 40 + 1
+# One reader needs no more.  With two, QEMU 7.2 without KVM at times runs a
+# breakpoint that the kernel, patching itself at boot, has taken away again.
+MACHINE = {"mem": "1G", "cpus": 1}
+READ_SECONDS = 60
+COUNT_SECONDS = 60
+
+# The tables that the series adds or makes larger.
+OURS = ("folio_wait", "bit_wait", "dentry_lookup")
+
+LOOKUP = "__d_lookup_rcu"
+COUNTER = "d_count_lookup"
+# All that a look-up runs; more is listed where it ran.
+PARTS = (LOOKUP, "__d_lookup_rcu_op_compare", COUNTER, "boot_hash_count_lookup")
+CALLERS = ("lookup_fast", "d_alloc_parallel")
+LISTED = (*PARTS, *CALLERS, "__d_lookup")
+# Chains must be short, or they differ by chance from boot to boot.  The old
+# parameter, in digits, is known to both kernels.
+COUNT_APPEND = "nokaslr dhash_entries=1048576"
+SEGMENTS = ("files", "missing")
+
+READ_JOB = f"""\
+mkfs.ext4 -q -m 0 -N {2 * FILES} /dev/vda
+mount /dev/vda /mnt
+fstree /mnt -p 4 -d {DIRS} -f 40
+for run in $(seq {{runs}}); do
+    echo "=== read"
+    readstats -n 1 1048576
+    echo "=== file"
+    cat /proc/hashstats
+done
+"""
+
+COUNT_JOB = """\
+mkdir /tmp/off
+lookups /tmp/off -f {files} -r {rounds}
+"""
+COUNT_ON_JOB = """\
+mkdir /tmp/on
+echo on > /proc/hashstats
+lookups /tmp/on -f {files} -r {rounds}
+cat /proc/hashstats
+"""
+
+
+class Load(NamedTuple):
+    runs: int  # reads of the file
+    pairs: int  # of guests that count instructions
+    rounds: int  # of look-ups
+
+
+LOADS = {"quick": Load(5, 2, 5), "usual": Load(21, 2, 10), "long": Load(101, 5, 50)}
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    insncounts.plugin()  # missing support shows before the builds
+    ours = build.patched()
+    base = variants.base()
+    for kernel in (base, ours):
+        result.kernel(kernel)
+    accel = vm.accelerator(ours.vmlinux)
+    result.machine(accelerator=f"{accel.name} ({accel.reason})")
+    read_file(result, ours, load.runs)
+    table_bytes(result, ours)
+    count_lookups(result, base, ours, load.pairs, load.rounds)
+
+
+def read_file(result, kernel, runs):
+    """Time to read the file with a large table, and its longest stretch."""
+    with step(f"read /proc/hashstats, {BUCKETS} buckets") as progress:
+        machine = vm.Guest(
+            kernel,
+            READ_JOB.format(runs=runs),
+            disk="512M",
+            append=f"hash_entries=dentry:{BUCKETS >> 20}M",
+            programs=["mkfs.ext4"],
+            timeout=READ_SECONDS + runs,
+            **MACHINE,
+        )
+        progress.note = lambda: f"{machine.output.count('=== read')} of {runs} reads"
+        with machine:
+            output = machine.finish().output
+            progress.note = f"{runs} reads"
+    result.command("read", machine.command())
+    for one in parse_reads(output):
+        result.run("read", **one)
+    reads = result.runs("read")
+    if len(reads) != runs:
+        die(f"{len(reads)} of {runs} reads were found in the guest's output")
+    summary(result, reads)
+
+
+def parse_reads(output):
+    """One dict for each read of the guest."""
+    for part in output.split("=== read\n")[1:]:
+        timed, shown = part.split("=== file\n")
+        dentry = hashstats_file.parse(shown)["dentry"]
+        if dentry["buckets"] != BUCKETS or dentry["objects"] < FILES:
+            die(
+                f"the dentry table has {dentry['buckets']} buckets and "
+                f"{dentry['objects']} objects, wanted are {BUCKETS} and at "
+                f"least {FILES}"
+            )
+        yield {
+            "read_ms": float(re.search(r"^read-ms-median: (\S+)$", timed, re.M)[1]),
+            "objects": dentry["objects"],
+            "walk_us": dentry["walk-us"],
+            "walk_longest_us": dentry["walk-longest-us"],
+        }
+
+
+def summary(result, reads):
+    rows = []
+    for name, what in (
+        ("read_ms", "read of the file, ms"),
+        ("walk_us", "walk of dentry, us"),
+        ("walk_longest_us", "its longest stretch, us"),
+    ):
+        values = [run[name] for run in reads]
+        rows.append((what, min(values), statistics.median(values), max(values)))
+    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
+    table(rows, (f"{len(reads)} runs", "minimum", "median", "maximum"))
+    print()
+    longest = [run["walk_longest_us"] for run in reads]
+    result.figure("read_ms_2_21", statistics.median(run["read_ms"] for run in reads))
+    # The least: what else runs on the machine can only add to a stretch.
+    result.figure("longest_stretch_us", min(longest))
+    result.figure("longest_stretch_us_median", statistics.median(longest))
+
+
+def table_bytes(result, kernel):
+    """Share of 1 GiB that the tables take which we add or enlarge."""
+    with step("sizes of the tables at 1 GiB"):
+        machine = vm.Guest(kernel, "cat /proc/hashstats", **MACHINE)
+        with machine:
+            tables = hashstats_file.parse(machine.finish().output)
+    result.command("sizes", machine.command())
+    sizes = {name: tables[name]["bytes"] for name in OURS}
+    result.run("sizes", **sizes)
+    result.figure("table_bytes_share_1g", sum(sizes.values()) / (1 << 30))
+
+
+def count_lookups(result, base, ours, pairs, rounds):
+    """Alternate the two kernels, each alike, and count instructions."""
+    with step("check the counting of instructions"):
+        insns = insncounts.check(ours.vmlinux)
+    result.run("known-loop", instructions=insns, counted=insns)
+    for pair in range(pairs):
+        for kernel in (base, ours):
+            with step(f"count look-ups, {kernel.flavour} kernel, {pair + 1} of {pairs}"):
+                count(result, kernel, rounds)
+    lookup_figures(result)
+    list_symbols(result)
+
+
+def count(result, kernel, rounds):
+    """One guest: counting off, and with our kernel then on."""
+    states = ["off"] if kernel.flavour == "base" else ["off", "on"]
+    job = (COUNT_JOB + COUNT_ON_JOB * ("on" in states)).format(files=1000, rounds=rounds)
+    segments, output, command = insncounts.count(
+        kernel, job, mem="512M", append=COUNT_APPEND, timeout=COUNT_SECONDS
+    )
+    result.command(f"count-{kernel.flavour}", command)
+    if [s.label for s in segments] != [1, 2] * len(states):
+        die(
+            f"the QEMU plugin saw segments {[s.label for s in segments]}, "
+            f"wanted are {[1, 2] * len(states)}"
+        )
+    for n, segment in enumerate(segments):
+        result.run(
+            "count",
+            kernel=kernel.flavour,
+            counting=states[n // 2],
+            names=SEGMENTS[n % 2],
+            calls=calls(segment),
+            insns={name: segment.insns[name] for name in LISTED if segment.insns[name]},
+            entries={name: segment.entries[name] for name in LISTED if segment.entries[name]},
+            all_insns=sum(segment.insns.values()),
+        )
+    if "on" in states:
+        check_counter(segments[2:], output)
+
+
+def calls(segment):
+    count = segment.entries[LOOKUP]
+    if not count:
+        die(f"{LOOKUP} was never entered: is it another function's part in this kernel?")
+    return count
+
+
+def check_counter(segments, output):
+    """While counting is on, every look-up is counted."""
+    for segment in segments:
+        if segment.entries[COUNTER] < calls(segment):
+            die(
+                f"{calls(segment)} look-ups, but {COUNTER} ran "
+                f"{segment.entries[COUNTER]} times while counting was on"
+            )
+    if "\nlookups: " not in output:
+        die("/proc/hashstats shows no look-ups while counting is on")
+
+
+def per_call(runs, symbols=PARTS):
+    """Instructions of a look-up, all parts of it, over some runs."""
+    insns = sum(run["insns"].get(symbol, 0) for run in runs for symbol in symbols)
+    return insns / sum(run["calls"] for run in runs)
+
+
+def chosen(result, kernel, counting="off", names=SEGMENTS):
+    return [
+        run
+        for run in result.runs("count")
+        if (run["kernel"], run["counting"]) == (kernel, counting) and run["names"] in names
+    ]
+
+
+def lookup_figures(result):
+    base, off = chosen(result, "base"), chosen(result, "patched")
+    on = chosen(result, "patched", "on")
+    figure = result.figure
+    figure("dentry_off_insn_ratio", per_call(off) / per_call(base))
+    figure("dentry_on_insn_ratio", per_call(on) / per_call(off))
+    # What a look-up costs its callers counts too.
+    figure(
+        "dentry_off_insn_ratio_with_callers",
+        per_call(off, PARTS + CALLERS) / per_call(base, PARTS + CALLERS),
+    )
+    for names in SEGMENTS:
+        figure(
+            f"dentry_off_insn_ratio_{names}",
+            per_call(chosen(result, "patched", names=[names]))
+            / per_call(chosen(result, "base", names=[names])),
+        )
+    for name, runs in ("base", base), ("off", off), ("on", on):
+        figure(f"dentry_insn_{name}", per_call(runs))
+    figure("dentry_aa_insn_ratio_base", same_again(base))
+    figure("dentry_aa_insn_ratio_patched", same_again(off))
+
+
+def same_again(runs):
+    """Every second guest of one kernel against the others: the noise."""
+    size = len(SEGMENTS)
+    guests = [runs[n : n + size] for n in range(0, len(runs), size)]
+    return per_call(sum(guests[1::2], [])) / per_call(sum(guests[::2], []))
+
+
+def list_symbols(result):
+    """Instructions a look-up by symbol, of all runs together."""
+    columns = [("base", "off"), ("patched", "off"), ("patched", "on")]
+    rows = []
+    for names in SEGMENTS:
+        for symbol in LISTED:
+            cells = [per_call(chosen(result, *column, [names]), [symbol]) for column in columns]
+            if any(cells):
+                rows.append((f"{names}: {symbol}", *(f"{c:.3f}" if c else "-" for c in cells)))
+    print(f"\n  instructions by symbol, for each call of {LOOKUP}")
+    table(rows, ("names looked up", "base", "off", "on"))

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Herds: 512 threads that wait for one slow disk, and who is woken for whom.
+
+The four phases of tiobench and three herds (tools/testing/boothash/herd.c) run
+with the base kernel, with ours, and with ours at the base's 256 queues, which
+tells apart what the filter does and what the size does.  Times are measured
+with nothing counted; wake-ups are counted in guests of their own, for the base
+by a kernel with counters patched in (countedbase.py).
+"""
+
+import shutil
+import statistics
+from typing import NamedTuple
+
+from bench.record import table
+from common import die, run, step
+from guest import hashstats_file, vm
+from kernel import build, variants
+
+MACHINE = {"mem": "4G", "cpus": 2}
+THREADS = 512
+SMALL = "hash_entries=folio_wait:256,bit_wait:256"
+# About what the disks of the report of 2004 gave.
+DISK = {"throttling.bps-total": 20 << 20, "throttling.iops-total": 1000}
+# Files and their inodes; a file system whose inodes fill a block each.
+DISKS = {"data": ("2G", "-N", "4096"), "inodes": ("1G", "-N", "65536", "-I", "4096")}
+UUID = "b007a5b0-0000-4000-8000-000000000000"
+PHASES = {
+    "write": "Write",
+    "random-write": "Random Write",
+    "read": "Read",
+    "random-read": "Random Read",
+}
+HERDS = {"page-locks": "Page Locks", "same-pages": "Same Pages", "buffer-locks": "Buffer Locks"}
+HUNG_SECONDS = 600  # until a phase counts as hung
+TABLES = ("folio_wait", "bit_wait")
+LABELS = {
+    "wakes": "wakes",
+    "examined": "entries-examined",
+    "matched": "entries-matched",
+    "called": "functions-called",
+}
+KINDS = ("base", "ours", "ours-256")
+
+
+class Load(NamedTuple):
+    rounds: int  # of throughput
+    countings: int  # guests of a kernel that count
+    blocks: int  # of 4 KiB, of a thread's file
+    ops: int  # of a thread in a random phase or a herd
+
+
+class Side(NamedTuple):
+    name: str
+    kernel: object
+    append: str = ""
+
+
+LOADS = {
+    "quick": Load(rounds=1, countings=1, blocks=8, ops=2),
+    "usual": Load(rounds=2, countings=1, blocks=64, ops=8),
+    "long": Load(rounds=7, countings=2, blocks=512, ops=32),
+}
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    ours = build.patched()
+    base = variants.base()
+    counted = variants.base_counting_wakeups()
+    for kernel in (base, ours, counted):
+        result.kernel(kernel)
+    accel = vm.accelerator(ours.vmlinux)
+    result.machine(accelerator=f"{accel.name} ({accel.reason})")
+    for number in range(load.countings):
+        count_all(result, sides(counted, ours), load, number)
+    for number in range(load.rounds):
+        time_all(result, sides(base, ours), load, number)
+    counter_figures(result)
+    throughput_figures(result)
+    show(result)
+
+
+def sides(base, ours):
+    return [Side("base", base), Side("ours", ours), Side("ours-256", ours, SMALL)]
+
+
+def time_all(result, order, load, number):
+    """One round: each kernel once, every second round in the other order."""
+    for side in order[::-1] if number % 2 else order:
+        with step(f"throughput, {side.name}, {number + 1} of {load.rounds}") as now:
+            reports = boot(result, side, load, False, now)
+        for report in reports:
+            result.run("throughput", kernel=side.name, round=number, **values(report))
+
+
+def count_all(result, order, load, number):
+    for side in order:
+        with step(f"counters, {side.name}, {number + 1} of {load.countings}") as now:
+            reports = boot(result, side, load, True, now)
+        for report in reports:
+            for name, counts in counters(report):
+                result.run(
+                    "counters",
+                    kernel=side.name,
+                    round=number,
+                    phase=report["phase"],
+                    table=name,
+                    **counts,
+                )
+
+
+def boot(result, side, load, counting, now):
+    """One guest; gives the report of each phase."""
+    machine = vm.Guest(
+        side.kernel,
+        job(load, counting),
+        qemu=drives(),
+        append=side.append,
+        timeout=HUNG_SECONDS,
+        **MACHINE,
+    )
+    make_disks(machine.folder)
+    now.note = lambda: f"{machine.output.count('phase: ')} phases"
+    with machine:
+        output = machine.finish().output
+        now.note = ""
+    result.command(f"{'counters' if counting else 'throughput'}-{side.name}", machine.command())
+    return parse(output)
+
+
+def drives():
+    """QEMU arguments: slow disks, and one that need not flush."""
+    words = []
+    for name in DISKS:
+        limits = "".join(f",{key}={value}" for key, value in DISK.items())
+        words += [
+            "-drive",
+            f"file={name},format=raw,if=none,id={name},cache=unsafe{limits}",
+            "-device",
+            f"virtio-blk-pci,drive={name},queue-size=1024,write-cache=off",
+        ]
+    return words
+
+
+def make_disks(folder):
+    """The same file systems for every guest."""
+    mkfs = shutil.which("mkfs.ext2", path="/usr/sbin:/sbin:/usr/bin:/bin")
+    if not mkfs:
+        die("mkfs.ext2: not found; `make setup` installs what is needed")
+    for name, (size, *options) in DISKS.items():
+        run(
+            [
+                mkfs,
+                "-q",
+                "-F",
+                "-U",
+                UUID,
+                "-E",
+                f"hash_seed={UUID}",
+                *options,
+                folder / name,
+                size,
+            ],
+            what="mkfs.ext2",
+        )
+
+
+def job(load, counting):
+    lines = [
+        "mkdir /data /inodes",
+        "mount -t ext2 /dev/vda /data",
+        "mount -t ext2 /dev/vdb /inodes",
+    ]
+    if counting:
+        lines.append("echo on > /proc/hashstats")
+    for phase in [*PHASES, *HERDS]:
+        folder = "/inodes" if phase == "buffer-locks" else "/data"
+        lines.append(
+            f"herd {folder} {phase} -t {THREADS} -b {load.blocks} "
+            f"-n {load.ops} -w {HUNG_SECONDS}" + (" -c" if counting else "")
+        )
+    return "\n".join(lines) + "\n"
+
+
+def parse(output):
+    """A dict for each phase: what herd printed, and the file as `stats`."""
+    reports = []
+    for part in output.split("phase: ")[1:]:
+        text, _, rest = ("phase: " + part).partition("=== counters\n")
+        report = dict(line.split(": ", 1) for line in text.splitlines())
+        report["stats"] = rest.partition("=== end\n")[0]
+        reports.append(report)
+    found = [report["phase"] for report in reports]
+    if found != [*PHASES, *HERDS]:
+        die(
+            f"the guest reported the phases {' '.join(found) or 'none'}; "
+            f"wanted are {' '.join([*PHASES, *HERDS])}"
+        )
+    return reports
+
+
+def values(report):
+    numbers = {
+        name.replace("-", "_"): float(value)
+        for name, value in report.items()
+        if name not in ("phase", "stats")
+    }
+    return {"phase": report["phase"], **numbers}
+
+
+def counters(report):
+    """(table, counts) of one phase."""
+    tables = hashstats_file.parse(report["stats"])
+    for name in TABLES:
+        if "wakes" not in tables.get(name, {}):
+            die(f"/proc/hashstats shows no wakes of {name} while counting is on")
+        yield name, {short: int(tables[name][label]) for short, label in LABELS.items()}
+
+
+def chosen(result, kind, **wanted):
+    return [
+        one
+        for one in result.runs(kind)
+        if all(one[name] == value for name, value in wanted.items())
+    ]
+
+
+def per_wake(runs, many):
+    """Entries or calls for other keys, for each wake-up."""
+    wakes = sum(one["wakes"] for one in runs)
+    if not wakes:
+        return 0.0
+    return sum(one[many] - one["matched"] for one in runs) / wakes
+
+
+def counter_figures(result):
+    suffix = {"base": "_base", "ours": "", "ours-256": "_256"}
+    for kind in KINDS:
+        runs = chosen(result, "counters", kernel=kind)
+        result.figure(f"foreign_calls_per_wake{suffix[kind]}", per_wake(runs, "called"))
+        result.figure(f"foreign_examined_per_wake{suffix[kind]}", per_wake(runs, "examined"))
+        herds = [worst(result, kind, phase) for phase in [*PHASES, *HERDS]]
+        result.figure(f"foreign_examined_per_wake_worst{suffix[kind]}", max(herds))
+
+
+def worst(result, kind, phase):
+    """Of the two tables together: a phase lives of one of them."""
+    return per_wake(chosen(result, "counters", kernel=kind, phase=phase), "examined")
+
+
+def rates(result, kind, phase):
+    return [one["mb_per_second"] for one in chosen(result, "throughput", kernel=kind, phase=phase)]
+
+
+def throughput_figures(result):
+    for phase in PHASES:
+        name = phase.replace("-", "_")
+        base = sorted(rates(result, "base", phase))
+        for kind, suffix in ("ours", ""), ("ours-256", "_256"):
+            result.figure(f"throughput_ratio_{name}{suffix}", paired(result, kind, phase))
+        result.figure(f"throughput_spread_{name}", base[-1] / base[0])
+
+
+def paired(result, kind, phase):
+    """Median of the rounds' ratios."""
+    ratios = []
+    for base in chosen(result, "throughput", kernel="base", phase=phase):
+        (same,) = chosen(result, "throughput", kernel=kind, phase=phase, round=base["round"])
+        ratios.append(same["mb_per_second"] / base["mb_per_second"])
+    return statistics.median(ratios)
+
+
+def show(result):
+    titles = {"base": "before", "ours": "after", "ours-256": "after, with the base's 256 queues"}
+    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
+    for kind in KINDS:
+        print(f"\n  {titles[kind]}: medians for {THREADS} concurrent io threads")
+        table(
+            [phase_row(result, kind, phase) for phase in [*PHASES, *HERDS]],
+            (
+                "Item",
+                "Time",
+                "Rate",
+                "Usr CPU",
+                "Sys CPU",
+                "All CPU",
+                "Switches",
+                "Throughput scaled by %cpu",
+            ),
+        )
+    show_counters(result)
+
+
+def median(result, kind, phase, name):
+    return statistics.median(
+        one[name] for one in chosen(result, "throughput", kernel=kind, phase=phase)
+    )
+
+
+def phase_row(result, kind, phase):
+    seconds, megabytes, rate, user, system, every, switches = (
+        median(result, kind, phase, name)
+        for name in (
+            "seconds",
+            "megabytes",
+            "mb_per_second",
+            "user_percent",
+            "system_percent",
+            "machine_percent",
+            "context_switches",
+        )
+    )
+    title = (PHASES | HERDS)[phase]
+    cpu = (user + system) / 100
+    return (
+        f"{title} {megabytes:.0f} MBs",
+        f"{seconds:.1f} s",
+        f"{rate:.3f} MB/s",
+        f"{user:.1f} %",
+        f"{system:.1f} %",
+        f"{every:.1f} %",
+        f"{switches:.0f}",
+        f"{rate / cpu:.3f} MB/cpusec" if cpu else "-",
+    )
+
+
+def show_counters(result):
+    """Wake-ups of the base, and for each kernel what they met in vain."""
+    rows = []
+    for phase in [*PHASES, *HERDS]:
+        for name in TABLES:
+            counts = [
+                chosen(result, "counters", kernel=kind, phase=phase, table=name) for kind in KINDS
+            ]
+            if any(one["wakes"] for one in sum(counts, [])):
+                rows.append((f"{phase}: {name}", *counter_cells(counts)))
+    print("\n  wake-ups, and for each the entries examined and the functions called for other keys")
+    table(
+        rows,
+        (
+            "phase",
+            *(f"{what} {kind}" for what in ("wakes", "examined", "called") for kind in KINDS),
+        ),
+    )
+
+
+def counter_cells(counts):
+    return [
+        *(sum(one["wakes"] for one in runs) for runs in counts),
+        *(f"{per_wake(runs, many):.3f}" for many in ("examined", "called") for runs in counts),
+    ]

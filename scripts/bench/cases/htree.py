@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One large directory of ext4 with each of its hashes: leaves and instructions.
+
+tools/testing/boothash/htree.c makes the files of one directory, looks them up
+when names and inodes are not in memory, and then removes a file and makes
+another, both at random, as often as there are files; with names of several
+patterns, on a RAM disk with blocks of 4 KiB and without a journal.
+
+How full the leaves are is read from the leaves (debugfs, htree_dump): the bytes
+that the entries in use need, by leaf.  Instructions are those of the kernel on
+one processor, without those of the clock.  Base and ours must leave the same
+directory: in each leaf the same names with the same hashes at the same places.
+
+The figures are, for each hash H and pattern P:
+
+  fill_H_P, fill_churned_H_P  bytes filled of a leaf's 4096, before and after
+                              the removals
+  insn_PHASE_H_P              instructions of an operation with ours
+  insn_ratio_PHASE_H_P        the same divided by the base's
+  insn_hash_H_P               instructions of fs/ext4/hash.c of one create with
+  insn_hash_base_H_P          ours and with the base
+
+and insn_aa_ratio_worst, the base divided by itself, furthest from 1.
+"""
+
+import hashlib
+import re
+import time
+from typing import NamedTuple
+
+from bench import insncounts
+from bench.cases.xattr import (
+    CLOCK,
+    check_memory,
+    functions,
+    furthest,
+    remaining,
+)
+from bench.record import table
+from common import die, step
+from kernel import build, variants
+
+# As tune2fs calls them; the number is that on the disk.
+HASHES = {"legacy": 0, "half_md4": 1, "tea": 2}
+PHASES = ("create", "lookup", "churn")
+BLOCK = 4096
+UUID = "b007a5b0-0000-4000-8000-000000000000"
+DISK = "512M"
+MEMORY = "2G"
+APPEND = "nokaslr"
+HASH = "fs/ext4/hash.o"
+SECONDS_A_FILE = 0.02  # of all phases, under emulation, at most
+
+PART = re.compile(r"^=== (\w+)\n", re.M)
+VERSION = re.compile(r"^\t Hash Version: (\d+)$", re.M)
+LEAF = re.compile(r"^Reading directory block \d+, phys \d+$", re.M)
+ENTRY = re.compile(r"\b(\d+) 0x([0-9a-f]{8})-([0-9a-f]{8}) \((\d+)\) (\S+)")
+INDEX = re.compile(r"^Entry #\d+: .*\n", re.M)
+
+
+class Load(NamedTuple):
+    files: int
+    patterns: tuple
+    again: tuple  # patterns with the base once more
+
+
+LOADS = {
+    "quick": Load(5000, ("number",), ("number",)),
+    # The 200,000 of the mail.
+    "usual": Load(200_000, ("number", "mail"), ()),
+    "long": Load(200_000, ("number", "hex", "photo", "mail"), ("number", "mail")),
+}
+
+
+class Cell(NamedTuple):
+    kernel: str  # base, ours or again
+    hash: str
+    pattern: str
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    insncounts.plugin()  # missing support shows before the builds
+    ours = build.patched()
+    base = variants.base()
+    for kernel in (base, ours):
+        result.kernel(kernel)
+    result.machine(accelerator="tcg (instructions are counted)")
+    with step("check the counting of instructions"):
+        insns = insncounts.check(ours.vmlinux)
+    result.run("known-loop", instructions=insns, counted=insns)
+    carry_out(result, load, {"base": base, "again": base, "ours": ours})
+    check_same(result)
+    figures(result)
+    show(result)
+
+
+def plan(load):
+    """All guests; those to compare are neighbours."""
+    return [
+        Cell(kernel, name, pattern)
+        for pattern in load.patterns
+        for name in HASHES
+        for kernel in ("base", "ours", "again")
+        if kernel != "again" or pattern in load.again
+    ]
+
+
+def carry_out(result, load, kernels):
+    cells, start = plan(load), time.monotonic()
+    for number, cell in enumerate(cells):
+        title = " ".join(cell)
+        with step(f"{title}, {number + 1} of {len(cells)}") as now:
+            now.note = remaining(number, len(cells), time.monotonic() - start)
+            run_cell(result, load, cell, kernels[cell.kernel])
+
+
+def script(cell, files):
+    """The same file system each time; it is read when it is not mounted."""
+    load = f"htree /mnt/d %s -n {files} -p {cell.pattern}"
+    mount = "mount -t ext4 -o noinit_itable /dev/ram0 /mnt"
+    leaves = [
+        "umount /mnt",
+        "echo '=== leaves'",
+        "debugfs -R 'htree_dump /d' /dev/ram0",
+        "echo '=== end'",
+    ]
+    return (
+        "\n".join(
+            [
+                "echo 0 > /proc/sys/vm/dirty_writeback_centisecs",
+                f"mkfs.ext4 -q -b {BLOCK} -I 256 -m 0 -O ^has_journal "
+                f"-N {2 * files} -U {UUID} "
+                f"-E nodiscard,lazy_itable_init=1,hash_seed={UUID} /dev/ram0 {DISK}",
+                f"tune2fs -E hash_alg={cell.hash} /dev/ram0 > /dev/null",
+                mount,
+                "mkdir /mnt/d",
+                "echo '=== create'",
+                load % "create",
+                "sync",
+                "echo 2 > /proc/sys/vm/drop_caches",
+                "echo '=== lookup'",
+                load % "lookup",
+                *leaves,
+                mount,
+                "echo '=== churn'",
+                load % "churn",
+                *leaves,
+            ]
+        )
+        + "\n"
+    )
+
+
+def run_cell(result, load, cell, kernel):
+    segments, output, command = insncounts.count(
+        kernel,
+        script(cell, load.files),
+        mem=MEMORY,
+        append=APPEND,
+        programs=["mkfs.ext4", "tune2fs", "debugfs"],
+        timeout=60 + SECONDS_A_FILE * load.files,
+    )
+    result.command(f"{cell.kernel}-{cell.hash}", command)
+    reports, dumps = parse(output, load.files)
+    if len(segments) != len(PHASES):
+        die(f"the QEMU plugin saw {len(segments)} segments of {len(PHASES)}")
+    symbols = {
+        "clock": functions(kernel, *CLOCK),
+        "hash": functions(kernel, HASH),
+        "names": functions(kernel, "fs/ext4/namei.o"),
+    }
+    for phase, segment, seconds in zip(PHASES, segments, reports):
+        check_memory(segment)
+        result.run(
+            "phase",
+            **cell._asdict(),
+            phase=phase,
+            operations=load.files,
+            seconds=seconds,
+            **instructions(segment, symbols),
+        )
+    for when, dump in zip(("created", "churned"), dumps):
+        result.run("leaves", **cell._asdict(), when=when, **leaves(dump, cell.hash, load.files))
+
+
+def parse(output, files):
+    """(seconds of each phase, both dumps of the directory)"""
+    _, *rest = PART.split(output)
+    parts = list(zip(rest[::2], rest[1::2]))
+    wanted = ["create", "lookup", "leaves", "end", "churn", "leaves", "end"]
+    if [name for name, _ in parts] != wanted:
+        die(
+            f"the guest printed {' '.join(name for name, _ in parts)}; wanted "
+            f"are {' '.join(wanted)}"
+        )
+    reports = []
+    for name, text in parts:
+        if name in PHASES:
+            said = dict(re.findall(r"^(\w+): (\S+)$", text, re.M))
+            if (said.get("phase"), said.get("operations")) != (name, str(files)):
+                die(f"htree did not end {name}: {text[-200:]!r}")
+            reports.append(float(said["seconds"]))
+    return reports, [text for name, text in parts if name == "leaves"]
+
+
+def instructions(segment, symbols):
+    """Those of the kernel, all and some of them."""
+    kernel = {
+        name: insns
+        for name, insns in segment.insns.items()
+        if name != insncounts.USER and name not in symbols["clock"]
+    }
+    return {
+        "insns": sum(kernel.values()),
+        "hash_insns": sum(insns for name, insns in kernel.items() if name in symbols["hash"]),
+        "names_insns": sum(insns for name, insns in kernel.items() if name in symbols["names"]),
+    }
+
+
+def leaves(dump, name, files):
+    """Leaves of a directory, bytes that are filled, and what stands in them."""
+    found = VERSION.search(dump)
+    if not found or int(found[1]) != HASHES[name]:
+        die(
+            f"the directory has hash version {found[1] if found else 'none'}; "
+            f"wanted is {HASHES[name]}, {name}"
+        )
+    # The index names blocks, and what is in them comes after that.
+    blocks = [INDEX.sub("", text) for text in LEAF.split(dump)[1:]]
+    entries = [ENTRY.findall(block) for block in blocks]
+    # Which inode a name has is not for the hash to say.
+    used = [[fields for number, *fields in block if number != "0"] for block in entries]
+    if sum(map(len, used)) != files:
+        die(f"debugfs shows {sum(map(len, used))} names in a directory of {files}")
+    filled = [sum(needed(text) for *_, text in block) for block in used]
+    stands = hashlib.sha256(repr(used).encode()).hexdigest()
+    return {
+        "leaves": len(blocks),
+        "filled": sum(filled) / len(blocks),
+        "least": min(filled),
+        "most": max(filled),
+        "sha256": stands,
+    }
+
+
+def needed(name):
+    """Bytes of an entry: number, lengths and type before the name."""
+    return (8 + len(name) + 3) // 4 * 4
+
+
+# Figures.
+
+
+def chosen(result, kind, **wanted):
+    return [
+        one
+        for one in result.runs(kind)
+        if all(one[name] == value for name, value in wanted.items())
+    ]
+
+
+def check_same(result):
+    """A kernel that hashed otherwise would not find what is on a disk."""
+    for one in chosen(result, "leaves", kernel="ours"):
+        where = {name: one[name] for name in ("hash", "pattern", "when")}
+        (base,) = chosen(result, "leaves", kernel="base", **where)
+        if base["sha256"] != one["sha256"]:
+            die(f"base and ours leave different directories: {where}")
+
+
+def by_operation(result, what="insns", **wanted):
+    (one,) = chosen(result, "phase", **wanted)
+    return one[what] / one["operations"]
+
+
+def places(result):
+    """Hash and pattern of each pair of guests."""
+    return [
+        (one["hash"], one["pattern"])
+        for one in chosen(result, "leaves", kernel="ours", when="created")
+    ]
+
+
+def figures(result):
+    for name, pattern in places(result):
+        place = {"hash": name, "pattern": pattern}
+        end = f"{name}_{pattern}"
+        for when, figure in (("created", "fill"), ("churned", "fill_churned")):
+            (one,) = chosen(result, "leaves", kernel="ours", when=when, **place)
+            result.figure(f"{figure}_{end}", one["filled"])
+        for phase in PHASES:
+            base, ours = (
+                by_operation(result, kernel=kernel, phase=phase, **place)
+                for kernel in ("base", "ours")
+            )
+            result.figure(f"insn_{phase}_{end}", ours)
+            result.figure(f"insn_ratio_{phase}_{end}", ours / base)
+        for kernel, figure in (("ours", "insn_hash"), ("base", "insn_hash_base")):
+            result.figure(
+                f"{figure}_{end}",
+                by_operation(result, "hash_insns", kernel=kernel, phase="create", **place),
+            )
+    again = [
+        one["insns"] / base["insns"]
+        for one in chosen(result, "phase", kernel="again")
+        for base in chosen(
+            result,
+            "phase",
+            kernel="base",
+            **{name: one[name] for name in ("hash", "pattern", "phase")},
+        )
+    ]
+    if again:
+        result.figure("insn_aa_ratio_worst", furthest(again))
+
+
+# Tables.
+
+
+def show(result):
+    found = result.data["figures"]
+    print(
+        "\n  bytes filled of the 4096 of a leaf, and leaves, after the "
+        "creates, and after as many removals and creates at random"
+    )
+    rows = []
+    for name, pattern in places(result):
+        cells = []
+        for when in ("created", "churned"):
+            (one,) = chosen(result, "leaves", kernel="ours", when=when, hash=name, pattern=pattern)
+            cells += [f"{one['filled']:.0f}", one["leaves"]]
+        rows.append((f"{pattern}, {name}", *cells))
+    table(rows, ("names, hash", "filled", "leaves", "filled then", "leaves"))
+    print(
+        "\n  instructions of the kernel for one operation with ours, and "
+        "divided by the base's; in one create those of the hash, and with "
+        "ours those of namei.c, most of them to scan the leaf"
+    )
+    table(
+        [
+            (
+                f"{pattern}, {name}",
+                *(
+                    f"{found[f'insn_{phase}_{name}_{pattern}']:.0f} "
+                    f"({found[f'insn_ratio_{phase}_{name}_{pattern}']:.4f})"
+                    for phase in PHASES
+                ),
+                f"{found[f'insn_hash_base_{name}_{pattern}']:.0f}",
+                f"{found[f'insn_hash_{name}_{pattern}']:.0f}",
+                f"{scan(result, name, pattern):.0f}",
+            )
+            for name, pattern in places(result)
+        ],
+        ("names, hash", *PHASES, "hash, base", "hash, ours", "namei.c"),
+    )
+
+
+def scan(result, name, pattern):
+    return by_operation(
+        result, "names_insns", kernel="ours", phase="create", hash=name, pattern=pattern
+    )

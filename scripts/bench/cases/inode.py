@@ -1,0 +1,704 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The inode table under tools/testing/boothash/inodes.c: base against ours.
+
+Four measurements, each in guests of its own: instructions of fs/inode.c for
+each create, stat, unlink and open by handle, on one processor; operations a
+second; acquisitions of the hash locks, in kernels with lock_stat (see
+lockstat.py); and nodes for each look-up, from /proc/hashstats and by a walk of
+the stopped guest's memory from outside, which works for the base as well.
+
+How the base's function spreads depends on the address of the super block, so
+every draw shifts it by other mounts in advance.
+"""
+
+import collections
+import json
+import os
+import shutil
+import statistics
+import subprocess
+from typing import NamedTuple
+
+from bench import insncounts, lockstat
+from bench.record import table
+from common import ROOT, die, run, step
+from guest import hashstats_file, vm
+from kernel import build, variants
+
+SYSTEMS = {"tmpfs": ("/tmpfs",), "ext4": ("/one",), "two": ("/one", "/two")}
+TITLES = {"tmpfs": "tmpfs", "ext4": "ext4", "two": "two ext4 at once"}
+PHASES = ("create", "stat", "unlink", "handle")
+PROCESSES = (1, 2, 4)
+KINDS = ("base", "ours")
+# A tmpfs hashes an inode when its handle is made and not before.
+HASHED = ("ext4", "two")
+
+MEMORY = "1G"
+CPUS = 4
+SECONDS = 120
+APPEND = "nokaslr"
+# Few buckets, so that the chains show how the inodes spread; the old parameter
+# is known to both kernels.
+BUCKETS = 8192
+CROWDED = f"{APPEND} ihash_entries={BUCKETS}"
+GDB_SECONDS = 600
+UUID = "b007a5b0-0000-4000-8000-00000000000"
+
+
+class Load(NamedTuple):
+    draws: int  # addresses of super blocks
+    again: int  # guests that count instructions, for each draw
+    rounds: int  # of operations a second
+    files: int  # of all processes together
+    crowd: int  # of these where chains are looked at
+
+
+LOADS = {
+    "quick": Load(draws=1, again=2, rounds=1, files=1000, crowd=BUCKETS),
+    "usual": Load(draws=1, again=2, rounds=1, files=2000, crowd=2 * BUCKETS),
+    "long": Load(draws=8, again=2, rounds=5, files=8000, crowd=2 * BUCKETS),
+}
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    insncounts.plugin()  # what is missing shows before the builds
+    if not shutil.which("gdb"):
+        die("gdb: not found; `make setup` installs what is needed")
+    kernels = {"ours": build.patched(), "base": variants.base()}
+    counting = {"ours": variants.patched_lockstat(), "base": variants.base_lockstat()}
+    for kernel in (*kernels.values(), *counting.values()):
+        result.kernel(kernel)
+    accel = vm.accelerator(kernels["ours"].vmlinux)
+    result.machine(accelerator=f"{accel.name} ({accel.reason})")
+    count_instructions(result, kernels, load)
+    count_locks(result, counting, load)
+    look_at_chains(result, kernels, load)
+    time_all(result, kernels, load)
+    instruction_figures(result)
+    lock_figures(result)
+    chain_figures(result)
+    throughput_figures(result)
+    show(result)
+
+
+def alternate(rounds):
+    """(round, kind): both kernels, every second round in the other order."""
+    for number in range(rounds):
+        for kind in KINDS[::-1] if number % 2 else KINDS:
+            yield number, kind
+
+
+def setup(draw):
+    """Lines of a job: the file systems, behind some other super blocks."""
+    lines = ["mkdir /draw /tmpfs /one /two"]
+    lines += ["mount -t tmpfs draw /draw"] * draw
+    lines.append("mount -t tmpfs tmpfs /tmpfs")
+    for number, folder in enumerate(("/one", "/two")):
+        uuid = f"{UUID}{number}"
+        lines += [
+            f"mkfs.ext4 -q -N 65536 -U {uuid} -E lazy_itable_init=1,"
+            f"hash_seed={uuid} /dev/ram{number} 256M",
+            f"mount -o noinit_itable /dev/ram{number} {folder}",
+        ]
+    return lines
+
+
+def load_lines(system, processes, files, *options):
+    return [
+        f"echo '=== run {system} {processes}'",
+        " ".join(
+            ["inodes", *SYSTEMS[system], f"-p {processes}", f"-n {files // processes}", *options]
+        ),
+    ]
+
+
+def job(draw, loads, *options):
+    """A job that runs the load for each (system, processes, files)."""
+    lines = setup(draw)
+    for one in loads:
+        lines += load_lines(*one, *options)
+    return "\n".join(lines) + "\n"
+
+
+def machine(**options):
+    return {
+        "mem": MEMORY,
+        "timeout": SECONDS,
+        "programs": ["mkfs.ext4"],
+        "append": APPEND,
+    } | options
+
+
+def parse(output, loads):
+    """A dict for each phase of each load: what `inodes` printed."""
+    reports = []
+    for part in output.split("=== run ")[1:]:
+        head, _, rest = part.partition("\n")
+        system, processes = head.split()
+        for group in rest.split("phase: ")[1:]:
+            reports.append(report(group, system, int(processes)))
+    found = [(one["system"], one["processes"], one["phase"]) for one in reports]
+    wanted = [(system, processes, phase) for system, processes, _ in loads for phase in PHASES]
+    if found != wanted:
+        die(f"the guest reported {len(found)} phases of {len(wanted)}")
+    return reports
+
+
+def report(group, system, processes):
+    text, _, rest = ("phase: " + group).partition("=== counters\n")
+    said = dict(line.split(": ", 1) for line in text.splitlines())
+    return {
+        "system": system,
+        "processes": processes,
+        "phase": said["phase"],
+        "operations": int(said["operations"]),
+        "rate": float(said["operations-per-second"]),
+        "counters": rest.partition("=== end\n")[0],
+    }
+
+
+def all_loads(load, systems=tuple(SYSTEMS), processes=PROCESSES):
+    return [(system, number, load.files) for system in systems for number in processes]
+
+
+# Instructions.
+
+
+def count_instructions(result, kernels, load):
+    with step("check the counting of instructions"):
+        insns = insncounts.check(kernels["ours"].vmlinux)
+    result.run("known-loop", instructions=insns, counted=insns)
+    rounds = load.draws * load.again
+    for number, kind in alternate(rounds):
+        with step(f"instructions, {kind}, {number + 1} of {rounds}"):
+            count(result, kernels[kind], kind, number // load.again, load)
+
+
+def count(result, kernel, kind, draw, load):
+    loads = all_loads(load, processes=(1,))
+    segments, output, command = insncounts.count(kernel, job(draw, loads), **machine())
+    result.command(f"instructions-{kind}", command)
+    reports = parse(output, loads)
+    labels = [segment.label for segment in segments]
+    if labels != [1, 2, 3, 4] * len(loads):
+        die(
+            f"the QEMU plugin saw segments {labels}, wanted are 1, 2, 3, 4 "
+            f"for each of {len(loads)} loads"
+        )
+    symbols = inode_symbols(kernel)
+    for segment, one in zip(segments, reports):
+        check_work(segment, one)
+        result.run(
+            "instructions",
+            kernel=kind,
+            draw=draw,
+            system=one["system"],
+            phase=one["phase"],
+            operations=one["operations"],
+            all_insns=sum(
+                count for name, count in segment.insns.items() if name != insncounts.USER
+            ),
+            insns={name: count for name, count in segment.insns.items() if name in symbols},
+        )
+
+
+def check_work(segment, one):
+    """A stat must read its inode again, or it measures something else."""
+    if one["phase"] != "stat" or one["system"] not in HASHED:
+        return
+    if segment.entries["ext4_alloc_inode"] < one["operations"]:
+        die(
+            f"{one['operations']} stats of {one['system']} read "
+            f"{segment.entries['ext4_alloc_inode']} inodes: they were still "
+            "in memory"
+        )
+
+
+def inode_symbols(kernel):
+    """The functions of fs/inode.o, but for names that others have as well."""
+    listing = run(["nm", kernel.obj / "fs/inode.o"]).stdout
+    names = {
+        insncounts.PART.sub("", line.split()[-1])
+        for line in listing.splitlines()
+        if line.split()[-2] in "tT"
+    }
+    lines = (kernel.obj / "System.map").read_text().splitlines()
+    several = collections.Counter(line.split()[2] for line in lines)
+    return {name for name in names if several[name] <= 1}
+
+
+def chosen(result, kind, **wanted):
+    return [
+        one
+        for one in result.runs(kind)
+        if all(one[name] == value for name, value in wanted.items())
+    ]
+
+
+def per_operation(runs, name=None):
+    """Instructions of the inode symbols, or of one of them."""
+    insns = sum(one["insns"].get(name, 0) if name else sum(one["insns"].values()) for one in runs)
+    return insns / sum(one["operations"] for one in runs)
+
+
+def all_per_operation(runs):
+    return sum(one["all_insns"] for one in runs) / sum(one["operations"] for one in runs)
+
+
+def draw_ratios(result, cost, **wanted):
+    """Ours against the base for each draw."""
+    draws = sorted({one["draw"] for one in result.runs("instructions")})
+    return [
+        cost(chosen(result, "instructions", kernel="ours", draw=draw, **wanted))
+        / cost(chosen(result, "instructions", kernel="base", draw=draw, **wanted))
+        for draw in draws
+    ]
+
+
+def touched(result, phase):
+    """The systems on which a phase runs fs/inode.c: not stat on a tmpfs."""
+    return [
+        system
+        for system in SYSTEMS
+        if per_operation(chosen(result, "instructions", kernel="base", phase=phase, system=system))
+        >= 1
+    ]
+
+
+def median_ratios(result, cost, phase):
+    """{system: the median over the draws}."""
+    return {
+        system: statistics.median(draw_ratios(result, cost, phase=phase, system=system))
+        for system in touched(result, phase)
+    }
+
+
+def instruction_figures(result):
+    """The figure of a phase is that of its worst file system."""
+    for phase in PHASES:
+        ratios = median_ratios(result, per_operation, phase)
+        result.figure(f"insn_ratio_{phase}", max(ratios.values()))
+        for system, ratio in ratios.items():
+            result.figure(f"insn_ratio_{phase}_{system}", ratio)
+        total = median_ratios(result, all_per_operation, phase)
+        result.figure(f"insn_total_ratio_{phase}", max(total.values()))
+        for kind in KINDS:
+            result.figure(f"insn_aa_ratio_{phase}_{kind}", same_again(result, kind, phase))
+
+
+def same_again(result, kind, phase):
+    """What differs most from itself in the next guest: the noise."""
+    ratios = []
+    for system in touched(result, phase):
+        for draw in {one["draw"] for one in result.runs("instructions")}:
+            first, second, *_ = chosen(
+                result, "instructions", kernel=kind, draw=draw, phase=phase, system=system
+            )
+            ratios.append(per_operation([second]) / per_operation([first]))
+    return max(ratios, key=lambda ratio: abs(ratio - 1))
+
+
+# Acquisitions of the hash locks.
+
+
+def count_locks(result, kernels, load):
+    loads = all_loads(load, processes=(CPUS,))
+    for kind in KINDS:
+        with step(f"acquisitions of locks, {kind}"):
+            # These kernels have no static keys: see scripts/accelerator.py.
+            guest_ = vm.Guest(
+                kernels[kind], job(0, loads, "-l"), cpus=CPUS, parallel=True, **machine()
+            )
+            with guest_:
+                reports = parse(guest_.finish().output, loads)
+        result.command(f"locks-{kind}", guest_.command())
+        for one in reports:
+            locks = lockstat.parse(one["counters"])
+            taken = sorted((count for count, _ in locks), reverse=True)
+            result.run(
+                "locks",
+                kernel=kind,
+                system=one["system"],
+                phase=one["phase"],
+                operations=one["operations"],
+                acquisitions=sum(taken),
+                hottest=max(taken, default=0),
+                locks=len([count for count in taken if count]),
+                contentions=sum(count for _, count in locks),
+            )
+
+
+def hottest_share(result, **wanted):
+    """The hottest lock against the one of the base, None where none is."""
+    (ours,) = chosen(result, "locks", kernel="ours", **wanted)
+    (base,) = chosen(result, "locks", kernel="base", **wanted)
+    if base["locks"] > 1:
+        die(f"the base has {base['locks']} inode hash locks, wanted is 1")
+    return ours["hottest"] / base["hottest"] if base["hottest"] else None
+
+
+def lock_figures(result):
+    for phase in PHASES:
+        shares = [hottest_share(result, phase=phase, system=system) for system in HASHED]
+        shares = [share for share in shares if share is not None]
+        if shares:
+            name = "" if phase == "create" else f"_{phase}"
+            result.figure(f"hottest_lock_share{name}", max(shares))
+    create = {
+        kind: chosen(result, "locks", kernel=kind, phase="create", system="ext4")[0]
+        for kind in KINDS
+    }
+    if not create["base"]["acquisitions"]:
+        die("/proc/lock_stat shows no acquisition of inode_hash_lock in creates on ext4")
+    for kind in KINDS:
+        result.figure(
+            f"lock_acquisitions_per_create_{kind}",
+            create[kind]["acquisitions"] / create[kind]["operations"],
+        )
+
+
+# Chains.
+
+
+def look_at_chains(result, kernels, load):
+    for number, kind in alternate(load.draws):
+        with step(f"chains from outside, {kind}, {number + 1} of {load.draws}"):
+            walk(result, kernels[kind], kind, number, load)
+    loads = [(system, processes, load.crowd) for system in SYSTEMS for processes in PROCESSES]
+    with step("nodes of a look-up, ours"):
+        guest_ = vm.Guest(
+            kernels["ours"], job(0, loads, "-c"), cpus=CPUS, **machine(append=CROWDED)
+        )
+        with guest_:
+            reports = parse(guest_.finish().output, loads)
+    result.command("nodes-ours", guest_.command())
+    for one in reports:
+        result.run(
+            "nodes",
+            system=one["system"],
+            phase=one["phase"],
+            processes=one["processes"],
+            operations=one["operations"],
+            **counted(one["counters"]),
+        )
+
+
+def counted(text):
+    """What a phase did to the table, as the kernel counted it."""
+    inode = hashstats_file.parse(text)["inode"]
+    if "lookups" not in inode:
+        die("/proc/hashstats shows no look-ups of inodes while counting is on")
+    return {
+        name.replace("-", "_"): inode[name]
+        for name in (
+            "objects",
+            "lookups",
+            "hits",
+            "nodes-per-counted-hit",
+            "nodes-per-counted-miss",
+            "nodes-per-hit",
+            "nodes-per-hit-expected",
+        )
+        if name in inode
+    }
+
+
+def walk(result, kernel, kind, draw, load):
+    """The files of each system in turn, and then gdb in the stopped guest."""
+    lines = setup(draw)
+    for system in HASHED:
+        lines += [
+            *load_lines(system, 1, load.crowd, "-k"),
+            "wait-for-host",
+            f"rm -r {' '.join(f'{f}/proc-0' for f in SYSTEMS[system])}",
+        ]
+    guest_ = vm.Guest(kernel, "\n".join(lines) + "\n", cpus=1, gdb=True, **machine(append=CROWDED))
+    with guest_:
+        for system in HASHED:
+            guest_.ready()
+            lengths = walk_from_outside(guest_, kernel)
+            guest_.go()
+            result.run("walk", kernel=kind, draw=draw, system=system, **chain_cost(lengths))
+        guest_.finish()
+    result.command(f"walk-{kind}", guest_.command())
+
+
+def walk_from_outside(guest_, kernel):
+    """{chain length: buckets} of the inode table."""
+    # A socket's path must be short, so gdb is started beside it.
+    env = os.environ | {
+        "INODES_MAP": str(kernel.obj / "System.map"),
+        "INODES_BUCKETS": str(BUCKETS),
+        "INODES_LENGTHS": "lengths.json",
+    }
+    done = subprocess.run(
+        [
+            "gdb",
+            "-nx",
+            "-batch",
+            "-ex",
+            "set tcp connect-timeout 60",
+            "-ex",
+            "target remote gdb.sock",
+            "-x",
+            str(ROOT / "scripts/guest/gdb_inodes.py"),
+            "-ex",
+            "detach",
+        ],
+        cwd=guest_.folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=GDB_SECONDS,
+        check=False,
+    )
+    path = guest_.folder / "lengths.json"
+    if not path.is_file():
+        die(f"gdb found no inode table: {done.stdout.strip()}")
+    lengths = json.loads(path.read_text())
+    path.unlink()
+    return {int(length): count for length, count in lengths.items()}
+
+
+def chain_cost(lengths):
+    """Nodes that finding each inode once examines; of a random function."""
+    buckets = sum(lengths.values())
+    objects = sum(length * count for length, count in lengths.items())
+    nodes = sum(length * (length + 1) // 2 * count for length, count in lengths.items())
+    return {
+        "buckets": buckets,
+        "objects": objects,
+        "longest": max(lengths),
+        "nodes_per_hit": nodes / objects,
+        "nodes_per_hit_random": 1 + (objects - 1) / (2 * buckets),
+    }
+
+
+def chain_figures(result):
+    for kind in KINDS:
+        ratios = [
+            one["nodes_per_hit"] / one["nodes_per_hit_random"]
+            for one in chosen(result, "walk", kernel=kind)
+        ]
+        result.figure(f"nodes_vs_random_worst_{kind}", max(ratios))
+        result.figure(f"nodes_vs_random_median_{kind}", statistics.median(ratios))
+    hits = [
+        one for one in chosen(result, "nodes", phase="handle") if "nodes_per_counted_hit" in one
+    ]
+    if not hits:
+        die("/proc/hashstats counted no hit of an inode while files were opened by their handles")
+    result.figure("nodes_per_counted_hit", max(one["nodes_per_counted_hit"] for one in hits))
+
+
+# Operations a second.
+
+
+def time_all(result, kernels, load):
+    loads = all_loads(load)
+    for number, kind in alternate(load.rounds):
+        with step(f"operations a second, {kind}, {number + 1} of {load.rounds}"):
+            guest_ = vm.Guest(kernels[kind], job(0, loads), cpus=CPUS, **machine())
+            with guest_:
+                reports = parse(guest_.finish().output, loads)
+        result.command(f"throughput-{kind}", guest_.command())
+        for one in reports:
+            result.run(
+                "throughput",
+                kernel=kind,
+                round=number,
+                **{name: one[name] for name in ("system", "processes", "phase", "rate")},
+            )
+
+
+def throughput_figures(result):
+    """Informative: a median of the rounds' ratios for each of the loads."""
+    for phase in PHASES:
+        for system in SYSTEMS:
+            for processes in PROCESSES:
+                result.figure(
+                    f"ops_ratio_{phase}_{system}_{processes}",
+                    paired(result, phase=phase, system=system, processes=processes),
+                )
+
+
+def paired(result, **wanted):
+    ratios = []
+    for base in chosen(result, "throughput", kernel="base", **wanted):
+        (same,) = chosen(result, "throughput", kernel="ours", round=base["round"], **wanted)
+        ratios.append(same["rate"] / base["rate"])
+    return statistics.median(ratios)
+
+
+# Tables.
+
+
+def show(result):
+    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
+    show_instructions(result)
+    show_symbols(result)
+    show_locks(result)
+    show_chains(result)
+    show_throughput(result)
+
+
+def show_instructions(result):
+    rows = []
+    for phase in PHASES:
+        for system in touched(result, phase):
+            base, ours = (
+                chosen(result, "instructions", kernel=kind, phase=phase, system=system)
+                for kind in KINDS
+            )
+            wanted = {"phase": phase, "system": system}
+            ratios = draw_ratios(result, per_operation, **wanted)
+            total = draw_ratios(result, all_per_operation, **wanted)
+            rows.append(
+                (
+                    f"{phase}, {TITLES[system]}",
+                    f"{per_operation(base):.1f}",
+                    f"{per_operation(ours):.1f}",
+                    f"{statistics.median(ratios):.4f}",
+                    f"{min(ratios):.4f}",
+                    f"{max(ratios):.4f}",
+                    f"{all_per_operation(base):.0f}",
+                    f"{statistics.median(total):.4f}",
+                )
+            )
+    print(
+        "\n  instructions of fs/inode.c for each operation, one processor, and of the whole kernel"
+    )
+    table(rows, ("phase", "base", "ours", "ratio", "least", "most", "kernel base", "ratio"))
+
+
+def show_symbols(result):
+    """Which functions cost more or less than before."""
+    rows = []
+    for phase in PHASES:
+        runs = [
+            chosen(result, "instructions", kernel=kind, phase=phase, system="ext4")
+            for kind in KINDS
+        ]
+        for name in sorted({name for one in sum(runs, []) for name in one["insns"]}):
+            base, ours = (per_operation(of, name) for of in runs)
+            if abs(base - ours) >= 0.5:
+                rows.append(
+                    (f"{phase}: {name}", f"{base:.1f}", f"{ours:.1f}", f"{ours - base:+.1f}")
+                )
+    print("\n  functions of which it differs, ext4")
+    table(rows, ("function", "base", "ours", "more"))
+
+
+def show_locks(result):
+    rows = []
+    for phase in PHASES:
+        for system in SYSTEMS:
+            (base,) = chosen(result, "locks", kernel="base", phase=phase, system=system)
+            (ours,) = chosen(result, "locks", kernel="ours", phase=phase, system=system)
+            share = hottest_share(result, phase=phase, system=system)
+            rows.append(
+                (
+                    f"{phase}, {TITLES[system]}",
+                    base["operations"],
+                    base["acquisitions"],
+                    ours["acquisitions"],
+                    ours["locks"],
+                    ours["hottest"],
+                    f"{share:.4f}" if share is not None else "-",
+                    base["contentions"],
+                    ours["contentions"],
+                )
+            )
+    print(f"\n  acquisitions of inode hash locks, {CPUS} processes")
+    table(
+        rows,
+        (
+            "phase",
+            "operations",
+            "base",
+            "ours",
+            "locks used",
+            "hottest",
+            "share",
+            "contended base",
+            "ours",
+        ),
+    )
+
+
+def show_chains(result):
+    rows = []
+    for system in HASHED:
+        for kind in KINDS:
+            runs = chosen(result, "walk", kernel=kind, system=system)
+            ratios = [one["nodes_per_hit"] / one["nodes_per_hit_random"] for one in runs]
+            rows.append(
+                (
+                    f"{TITLES[system]}, {kind}",
+                    len(runs),
+                    f"{min(ratios):.3f}",
+                    f"{statistics.median(ratios):.3f}",
+                    f"{max(ratios):.3f}",
+                    max(one["longest"] for one in runs),
+                )
+            )
+    print("\n  nodes for each inode found, against a random function, walked from outside")
+    table(rows, ("files on", "draws", "least", "median", "most", "longest chain"))
+    show_nodes(result)
+
+
+def show_nodes(result):
+    rows = []
+    for one in result.runs("nodes"):
+        rows.append(
+            (
+                f"{one['phase']}, {TITLES[one['system']]}, {one['processes']}",
+                one["objects"],
+                one["lookups"],
+                one["hits"],
+                one.get("nodes_per_counted_hit", "-"),
+                one.get("nodes_per_counted_miss", "-"),
+                one["nodes_per_hit"],
+                one["nodes_per_hit_expected"],
+            )
+        )
+    print("\n  look-ups of a phase as /proc/hashstats counts them, ours; the base has no such file")
+    table(
+        rows,
+        (
+            "phase, processes",
+            "objects",
+            "look-ups",
+            "hits",
+            "nodes a hit",
+            "a miss",
+            "by chains",
+            "random",
+        ),
+    )
+
+
+def show_throughput(result):
+    rows = []
+    for phase in PHASES:
+        for system in SYSTEMS:
+            for number in PROCESSES:
+                wanted = {"phase": phase, "system": system, "processes": number}
+                base, ours = (
+                    statistics.median(
+                        one["rate"] for one in chosen(result, "throughput", kernel=kind, **wanted)
+                    )
+                    for kind in KINDS
+                )
+                rows.append(
+                    (
+                        f"{phase}, {TITLES[system]}, {number}",
+                        f"{base:.0f}",
+                        f"{ours:.0f}",
+                        f"{paired(result, **wanted):.3f}",
+                    )
+                )
+    print("\n  operations a second; without KVM the guest's processors take turns")
+    table(rows, ("phase, processes", "base", "ours", "ratio"))

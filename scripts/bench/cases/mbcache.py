@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Nanoseconds of look-ups in the cache of extended attributes."""
+
+import re
+import statistics
+
+from bench.record import table
+from common import die, step
+from guest import uml
+from kernel import variants
+from series import compose
+
+# ext2 brings the cache in; nothing is mounted.
+CACHE = "CONFIG_BLOCK=y\nCONFIG_EXT2_FS=y\nCONFIG_EXT2_FS_XATTR=y\n"
+OURS = CACHE + "CONFIG_BOOT_HASH=y\n"
+OLD_SIZE = ("hash_entries=mbcache:1024", "mbcache.max_entries=16384")
+# {side: (kernel, MiB of memory, words for its command line, buckets)}
+SIDES = {
+    "base": ("base", 1024, (), 1024),
+    "ours": ("patched", 1024, (), 16384),
+    "ours_old_size": ("patched", 1024, OLD_SIZE, 1024),
+    "ours_512m": ("patched", 512, (), 8192),
+    "ours_2g": ("patched", 2048, (), 32768),
+}
+OPS = ("hit", "miss", "create_delete")
+CACHES = ("hot", "cold")
+SMALL, FULL = 1000, 16384  # entries; more than FULL the base never has
+LIMIT = 300
+# Rounds, and samples of an operation out of cache.
+LOADS = {"quick": (2, 10), "usual": (3, 30), "long": (11, 100)}
+
+RESULT = re.compile(
+    r"^mbcache_bench: op (\w+) cache (\w+) entries (\d+) buckets (\d+) "
+    r"min_ps (\d+) median_ps (\d+)$",
+    re.M,
+)
+END = re.compile(r"^mbcache_bench: end (-?\d+)$", re.M)
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    kernels = build_all()
+    for kernel in kernels.values():
+        result.kernel(kernel)
+    rounds, samples = load
+    evicted = 4 * uml.cache_mb()
+    settings = [f"mbcache_bench.samples={samples}", f"mbcache_bench.evict_mb={evicted}"]
+    turns = [(number, side) for number in range(rounds) for side in SIDES]
+    with step("time the cache of extended attributes") as progress:
+        for done, (number, side) in enumerate(turns):
+            progress.note = f"{done} of {len(turns)} kernels"
+            one_run(result, kernels, side, settings, number)
+        progress.note = f"{len(turns)} kernels"
+    result.machine(
+        evicted_mb=evicted, huge_pages=all(one["huge_pages"] for one in result.runs("mbcache"))
+    )
+    figures(result)
+    tables(result)
+
+
+def build_all():
+    """{kernel: build}"""
+    base, ours = variants.base_commit(), compose.compose()
+    return {
+        name: uml.kernel("mbcache_bench", f"mbcache-{name}", commit, fragments=[config])
+        for name, commit, config in (("base", base, CACHE), ("patched", ours, OURS))
+    }
+
+
+def one_run(result, kernels, side, settings, number):
+    """Run one kernel, which times all cases and ends."""
+    name, mem, words, buckets = SIDES[side]
+    vmlinux, append = kernels[name].vmlinux, [*settings, *words]
+    output = uml.boot(vmlinux, mem, append, LIMIT)
+    result.command(side, uml.command(vmlinux, mem, append))
+    result.run(
+        "mbcache",
+        side=side,
+        round=number,
+        huge_pages=uml.HUGE in output,
+        cases=parse(output, buckets),
+    )
+
+
+def parse(output, buckets):
+    """The cases that one kernel timed."""
+    ends = END.findall(output)
+    if ends != ["0"]:
+        said = [line for line in output.splitlines() if "mbcache_bench: " in line]
+        die(f"the kernel's benchmark did not end well: {said[-1] if said else 'it never began'}")
+    found = []
+    for op, cache, *numbers in RESULT.findall(output):
+        entries, had, least, median = map(int, numbers)
+        if had != buckets:
+            die(f"the cache has {had} buckets, not {buckets}")
+        # Out of cache a sample is one key: its place in the chain differs.
+        time = least if cache == "hot" else median
+        found.append({"op": op, "cache": cache, "entries": entries, "ns": time / 1000})
+    full = {(one["op"], one["cache"]) for one in found if one["entries"] == FULL}
+    if len(full) != len(OPS) * len(CACHES):
+        die(f"a cache with {FULL} entries was not timed")
+    return found
+
+
+def times(result, side, op, cache, entries):
+    """A time from each round; none where the cap is below so many entries."""
+    return [
+        case["ns"]
+        for one in result.runs("mbcache")
+        if one["side"] == side
+        for case in one["cases"]
+        if (case["op"], case["cache"], case["entries"]) == (op, cache, entries)
+    ]
+
+
+def ratio(result, side, *case):
+    """A side to the base, each by the median of its rounds."""
+    return statistics.median(times(result, side, *case)) / statistics.median(
+        times(result, "base", *case)
+    )
+
+
+def figures(result):
+    for op in OPS:
+        for cache, mark in zip(CACHES, ("", "_cold")):
+            for side in list(SIDES)[1:]:
+                name = f"{op}_ratio{mark}{side.removeprefix('ours')}"
+                result.figure(name, ratio(result, side, op, cache, FULL))
+            result.figure(f"{op}_ratio_small{mark}", ratio(result, "ours", op, cache, SMALL))
+            result.figure(f"aa_{op}{mark}", same_again(times(result, "base", op, cache, FULL)))
+
+
+def same_again(values):
+    """Every second round of one kernel against the others: the noise."""
+    if len(values) < 2:
+        return 1.0
+    return statistics.median(values[1::2]) / statistics.median(values[::2])
+
+
+def tables(result):
+    sizes = sorted({case["entries"] for one in result.runs("mbcache") for case in one["cases"]})
+    print("\n  ns an operation, median of the rounds; behind it to the base")
+    table(
+        [row(result, op, cache, entries) for op in OPS for cache in CACHES for entries in sizes],
+        ("operation, cache, entries", *SIDES),
+    )
+
+
+def row(result, *case):
+    cells = []
+    base = times(result, "base", *case)
+    for side in SIDES:
+        ours = times(result, side, *case)
+        cell = f"{statistics.median(ours):.1f}" if ours else "-"
+        if ours and base and side != "base":
+            cell += f" ({ratio(result, side, *case):.3f})"
+        cells.append(cell)
+    return (" ".join(map(str, case)), *cells)

@@ -1,0 +1,633 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The multi-user load of the year 2000: base against ours.
+
+As in Tables 1 to 6 of Chuck Lever, "Linux Kernel Hash Table Behavior: Analysis
+and Improvements", N users run the same script at the same time, which compiles,
+edits, formats and spells (tools/testing/boothash/multiuser/user.sh): Debian's
+gcc, ed, groff and spell, from a disk that nothing is written to. Each has a
+directory of its own on an ext4 on a RAM disk. Scripts an hour are taken after a
+warm-up with one user, in a guest of its own for each kernel and round:
+
+  base     mainline
+  ours     all tables as they are
+  quarter  ours, all tables that count look-ups or wake-ups at 1/4 of that, and
+  four     at 4 times
+  small    ours, the tables of names and inodes as the paper's reference kernel,
+           2.2.5, had them: what it is to have too few buckets
+  NAME     ours, the table NAME alone as large as it is in the base
+
+Before the warm-up all names of the disk are listed, so that the tables hold
+those of a whole system and not of one script alone.
+
+There is a row NAME of each table in which /proc/hashstats counts something, but
+for those that the base does not have, or has of the same size.
+
+Scripts an hour show large effects only, all the more under emulation. So the
+instructions of the kernel are counted as well, on one processor, and of them
+those of the tables' own functions (CODE): what looks up, enters and removes.
+Nodes for each look-up are those that /proc/hashstats counts.
+"""
+
+import re
+import statistics
+import time
+from typing import NamedTuple
+
+from bench import insncounts
+from bench.cases.xattr import CLOCK, functions, remaining
+from bench.record import table
+from common import ROOT, die, step
+from guest import debian_disk, hashstats_file, vm
+from kernel import build, variants
+
+SCRIPT = ROOT / "tools/testing/boothash/multiuser/user.sh"
+WARM = 1  # users
+MEMORY = "1G"
+CPUS = 2
+APPEND = "nokaslr"
+SECONDS = 120
+DISK, INODES = "192M", 32768
+UUID = "b007a5b0-0000-4000-8000-000000000000"
+SETUP = f"""
+echo 0 > /proc/sys/vm/dirty_writeback_centisecs
+mount -t ext4 -o ro /dev/vda /mnt
+mount -t devtmpfs dev /mnt/dev
+mkfs.ext4 -q -m 0 -N {INODES} -U {UUID} \\
+    -E nodiscard,lazy_itable_init=1,hash_seed={UUID} /dev/ram0 {DISK}
+mount -t ext4 -o noinit_itable,no_prefetch_block_bitmaps,commit=900 \\
+    /dev/ram0 /mnt/home
+mkdir /mnt/home/tmp
+mount --bind /mnt/home/tmp /mnt/tmp
+cp /job/user.sh /mnt/home
+ls -lR /mnt > /dev/null
+"""
+SCALES = {"quarter": (1, 4), "four": (4, 1)}
+SMALL = {"dentry": 1024, "inode": 256}  # of the report's reference kernel
+
+# The tables' own functions, by their names in either kernel. Not among them is
+# next_uptodate_folio(), which maps the pages beside one that was looked up.
+CODE = {
+    "dentry": r"_*d_lookup(_rcu.*)?|_*d_rehash|_*d_drop",
+    "dentry_lookup": r"d_alloc_parallel|__d_lookup_unhash.*",
+    "inode": r"find_inode(_fast|_rcu|_nowait|_by_ino_rcu)?|ilookup\w*|"
+    r"iget5?_locked\w*|inode_insert5|"
+    r"insert_inode_locked4?|__(insert|remove)_inode_hash",
+    "mount": r"_*lookup_mnt|lookup_mountpoint",
+    "buffer": r"_*find_get_block\w*|bdev_getblk|__getblk_slow|buffer_hash_\w+",
+    "page": r"filemap_get_entry|__filemap_get_folio|filemap_get_read_batch|"
+    r"xas_(load|start|descend)|page_hash_\w+",
+    "folio_wait": r"folio_wake_bit|folio_wait_bit_common|wake_page_function",
+    "bit_wait": r"(bit|__var)_waitqueue|_*wake_up_(bit|var|filtered)|"
+    r"(wake_bit|var_wake)_function|wake_matching\w*",
+    "mbcache": r"_*mb_cache_\w+|entry_find_counted",
+    "futex": r"futex_(hash|wake|wait|q_lock|q_unlock|wait_setup|unqueue)",
+}
+# What the base's tables have without a word of the boot log.
+FIXED = {"folio_wait": 256, "bit_wait": 256, "dentry_lookup": 1024, "mbcache": 1024}
+LOGGED = {
+    "dentry": "Dentry cache",
+    "inode": "Inode-cache",
+    "mount": "Mount-cache",
+    "mountpoint": "Mountpoint-cache",
+    "futex": "futex",
+}
+# What is kept of /proc/hashstats.
+COUNTS = (
+    "buckets",
+    "objects",
+    "nodes-per-hit",
+    "nodes-per-hit-expected",
+    "lookups",
+    "hits",
+    "nodes-per-counted-hit",
+    "nodes-per-counted-miss",
+    "cache-hits",
+    "wakes",
+    "entries-examined",
+    "entries-matched",
+    "functions-called",
+)
+
+
+class Load(NamedTuple):
+    users: tuple
+    rounds: int  # of scripts an hour
+    more: bool  # small, and each table alone at the base's size
+
+
+LOADS = {
+    "quick": Load((4,), rounds=1, more=False),
+    "usual": Load((2, 4, 8, 16), rounds=2, more=True),
+    "long": Load((2, 4, 8, 16), rounds=5, more=True),
+}
+
+
+class Side(NamedTuple):
+    name: str
+    kernel: object
+    sizes: dict  # {table: buckets} of the command line
+
+    @property
+    def append(self):
+        if not self.sizes:
+            return APPEND
+        sizes = ",".join(f"{name}:{size}" for name, size in self.sizes.items())
+        return f"{APPEND} hash_entries={sizes}"
+
+
+class Job(NamedTuple):
+    kind: str  # nodes, rate or count
+    side: Side
+    number: int = 0  # of the round
+    again: bool = False  # the same once more
+
+    @property
+    def name(self):
+        return AGAIN if self.again else self.side.name
+
+    @property
+    def work(self):
+        """Counting takes about twice as long: for the estimate only."""
+        return 2 if self.kind == "count" else 1
+
+    @property
+    def title(self):
+        return f"{TITLES[self.kind]}, {self.name}"
+
+
+TITLES = {"nodes": "nodes for each look-up", "rate": "scripts an hour", "count": "instructions"}
+AGAIN = "again"
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    insncounts.plugin()  # what is missing shows before the builds
+    kernels = {"ours": build.patched(), "base": variants.base()}
+    for kernel in kernels.values():
+        result.kernel(kernel)
+    accel = vm.accelerator(kernels["ours"].vmlinux)
+    _, packages = debian_disk.image()
+    result.machine(
+        accelerator=f"{accel.name} ({accel.reason})", guest_memory=MEMORY, packages=packages
+    )
+    with step("check the counting of instructions"):
+        insns = insncounts.check(kernels["ours"].vmlinux)
+    result.run("known-loop", instructions=insns, counted=insns)
+    sides = choose_sides(result, kernels, load)
+    carry_out(result, plan(load, sides), load)
+    rate_figures(result, sides, load)
+    instruction_figures(result, sides, load)
+    node_figures(result, load)
+    show(result, sides, load)
+
+
+# Guests.
+
+
+def script(load, *options):
+    """The rounds of one guest, after a warm-up."""
+    rounds = " ".join(f"-n {users}" for users in load.users)
+    words = " ".join(["multiuser /mnt/home /home/user.sh -r /mnt", rounds, f"-w {WARM}", *options])
+    return f"{SETUP}echo '=== rounds'\n{words}\n"
+
+
+def machine(side, load):
+    scripts = WARM + sum(load.users)
+    return {
+        "mem": MEMORY,
+        "append": side.append,
+        "programs": ["mkfs.ext4"],
+        "files": {"/job/user.sh": SCRIPT},
+        "qemu": debian_disk.option(),
+        "timeout": SECONDS + scripts,
+    }
+
+
+def parse(output, load):
+    """A dict for each round: what multiuser printed, counters as text."""
+    rounds = output.partition("=== rounds\n")[2].split("users: ")[1:]
+    reports = [report("users: " + text) for text in rounds]
+    found = tuple(one["users"] for one in reports)
+    if found != load.users:
+        die(f"the guest reported rounds of {words(found)} users; wanted are {words(load.users)}")
+    return reports
+
+
+def words(numbers):
+    return " ".join(map(str, numbers)) or "no"
+
+
+def report(text):
+    text, _, rest = text.partition("=== counters\n")
+    said = dict(re.findall(r"^([a-z-]+): ([0-9.]+)$", text, re.M))
+    for name in ("users", "hundredths", "seconds", "scripts-per-hour"):
+        if name not in said:
+            die(f"the guest reported no {name} of a round: {' '.join(text.split())}")
+    return {
+        "users": int(said["users"]),
+        "hundredths": int(said["hundredths"]),
+        "seconds": float(said["seconds"]),
+        "rate": float(said["scripts-per-hour"]),
+        "counters": rest.partition("=== end\n")[0],
+    }
+
+
+# Which kernels are compared.
+
+
+def choose_sides(result, kernels, load):
+    """Ours is run with its counters on first: that tells what there is."""
+    base, ours = (Side(name, kernels[name], {}) for name in ("base", "ours"))
+    carry_out(result, [Job("nodes", ours)], load)
+    runs = result.runs("nodes")
+    default = {name: one["buckets"] for name, one in runs[-1]["tables"].items()}
+    sides = [base, ours]
+    sides += [Side(name, ours.kernel, scaled(default, *factor)) for name, factor in SCALES.items()]
+    if not load.more:
+        return sides
+    used = {
+        name: default[name]
+        for name in default
+        if any(activity(run["tables"][name]) for run in runs)
+    }
+    return [*sides, Side("small", ours.kernel, SMALL), *parts(result, base, ours, used)]
+
+
+def scaled(sizes, times, shares):
+    return {name: max(size * times // shares, 2) for name, size in sizes.items()}
+
+
+def parts(result, base, ours, used):
+    """Ours with one table as the base has it, where that is another size."""
+    with step("sizes of the base's tables"):
+        console = vm.run(base.kernel, "true", mem=MEMORY, cpus=CPUS, append=APPEND).console
+    sizes = base_sizes(console)
+    result.run("sizes", base=sizes, ours=used)
+    return [
+        Side(name, ours.kernel, {name: sizes[name]})
+        for name, size in used.items()
+        if sizes.get(name, size) != size
+    ]
+
+
+def base_sizes(console):
+    """Buckets of the tables that the base has as well."""
+    found = dict(FIXED)
+    for name, title in LOGGED.items():
+        match = re.search(rf"\b{title} hash table entries: (\d+)", console)
+        if not match:
+            die(
+                f"the boot log of the base names no size of its table {name}: "
+                f"'{title} hash table entries: ' is not there"
+            )
+        found[name] = int(match[1])
+    return found
+
+
+# What is run, and how long it will take.
+
+
+def plan(load, sides):
+    """All guests in their order; the base again is the A/A pair."""
+    base, ours, *others = sides
+    jobs = [Job("nodes", side) for side in others]
+    for number in range(load.rounds):
+        jobs += [Job("rate", side, number) for side in (sides[::-1] if number % 2 else sides)]
+    return jobs + [
+        Job("count", base),
+        Job("count", ours),
+        Job("count", base, again=True),
+        *(Job("count", side) for side in others),
+    ]
+
+
+def carry_out(result, jobs, load):
+    """Run all guests, and say how long the rest will take."""
+    run = {"nodes": count_nodes, "rate": take_rate, "count": count}
+    done, start = 0, time.monotonic()
+    whole = sum(job.work for job in jobs)
+    for number, job in enumerate(jobs):
+        with step(f"{job.title}, {number + 1} of {len(jobs)}") as now:
+            now.note = remaining(done, whole, time.monotonic() - start)
+            run[job.kind](result, job, load)
+        done += job.work
+
+
+def take_rate(result, job, load):
+    for one in run_guest(result, job, load):
+        result.run(
+            "rate",
+            kernel=job.name,
+            round=job.number,
+            **{name: one[name] for name in ("users", "hundredths", "seconds", "rate")},
+        )
+
+
+def run_guest(result, job, load, *options):
+    guest_ = vm.Guest(job.side.kernel, script(load, *options), cpus=CPUS, **machine(job.side, load))
+    with guest_:
+        reports = parse(guest_.finish().output, load)
+    result.command(f"{job.kind}-{job.name}", guest_.command())
+    return reports
+
+
+# Nodes for each look-up.
+
+
+def count_nodes(result, job, load):
+    """What /proc/hashstats counts of each round."""
+    for one in run_guest(result, job, load, "-c"):
+        tables = counted_tables(one["counters"])
+        check_sizes(job.side, tables)
+        result.run("nodes", kernel=job.name, users=one["users"], tables=tables)
+
+
+def counted_tables(text):
+    """{name: counts} of the tables whose look-ups or wake-ups are counted.
+
+    Of several tables of one name it is the busiest.
+    """
+    found = {}
+    for one in hashstats_file.parse(text).values():
+        counts = {label.replace("-", "_"): one[label] for label in COUNTS if label in one}
+        known = found.get(one["name"])
+        if (
+            counts["buckets"]
+            and {"lookups", "wakes"} & set(counts)
+            and not (known and activity(known) >= activity(counts))
+        ):
+            found[one["name"]] = counts | nodes(counts)
+    if not any(map(activity, found.values())):
+        die("/proc/hashstats counted nothing while the scripts ran")
+    return found
+
+
+def activity(counts):
+    return counts.get("lookups", 0) + counts.get("wakes", 0)
+
+
+def nodes(counts):
+    """Of each look-up, or of each wake-up; nothing where there was none."""
+    if counts.get("wakes"):
+        return {"nodes_per_wake": counts["entries_examined"] / counts["wakes"]}
+    if not counts.get("lookups"):
+        return {}
+    hits, lookups = counts["hits"], counts["lookups"]
+    examined = (
+        hits * counts["nodes_per_counted_hit"] + (lookups - hits) * counts["nodes_per_counted_miss"]
+    )
+    return {"nodes_per_lookup": examined / lookups}
+
+
+def check_sizes(side, tables):
+    """What the command line asks for must be what is measured."""
+    for name, size in side.sizes.items():
+        if tables[name]["buckets"] != size:
+            die(f"hash_entries={name}:{size} gave {tables[name]['buckets']} buckets")
+
+
+# Instructions.
+
+
+def count(result, job, load):
+    segments, output, command = insncounts.count(
+        job.side.kernel, script(load), **machine(job.side, load)
+    )
+    result.command(f"count-{job.name}", command)
+    reports = parse(output, load)
+    if len(segments) != len(reports):
+        die(f"the QEMU plugin saw {len(segments)} segments of {len(reports)}")
+    clock = functions(job.side.kernel, *CLOCK)
+    for one, segment in zip(reports, segments):
+        result.run("count", kernel=job.name, users=one["users"], **instructions(segment, clock))
+
+
+def instructions(segment, clock):
+    """Of a round; the tables' own by table and by function, with calls."""
+    kernel = {name: insns for name, insns in segment.insns.items() if name != insncounts.USER}
+    own = {name: of for name in kernel if (of := table_of(name))}
+    tables = {of: sum(kernel[name] for name in own if own[name] == of) for of in CODE}
+    if not tables["dentry"]:
+        die(
+            "no function of the dentry table ran while the scripts did: "
+            f"their names are not like {CODE['dentry']}"
+        )
+    return {
+        "user_insns": segment.insns[insncounts.USER],
+        "all_insns": sum(kernel.values()),
+        "kernel_insns": sum(insns for name, insns in kernel.items() if name not in clock),
+        "table_insns": sum(tables.values()),
+        "tables": tables,
+        "functions": {name: kernel[name] for name in sorted(own)},
+        "calls": {name: segment.entries[name] for name in sorted(own)},
+    }
+
+
+def table_of(function):
+    """Whose function it is, or None."""
+    return next((name for name, pattern in CODE.items() if re.fullmatch(pattern, function)), None)
+
+
+# Figures.
+
+
+def chosen(result, kind, **wanted):
+    return [
+        one
+        for one in result.runs(kind)
+        if all(one[name] == value for name, value in wanted.items())
+    ]
+
+
+def rates(result, name, users):
+    """Scripts an hour of all rounds: mean, deviation, most, and all seconds."""
+    runs = chosen(result, "rate", kernel=name, users=users)
+    found = [one["rate"] for one in runs]
+    return {
+        "mean": statistics.fmean(found),
+        "stdev": statistics.stdev(found) if len(found) > 1 else None,
+        "max": max(found),
+        "elapsed": sum(one["seconds"] for one in runs),
+    }
+
+
+def suffix(side):
+    """Ours is what the figures are of; the others are named."""
+    return "" if side.name == "ours" else f"_{side.name}"
+
+
+def rate_figures(result, sides, load):
+    for users in load.users:
+        base = rates(result, "base", users)
+        for side in sides:
+            one = rates(result, side.name, users)
+            for name, value in one.items():
+                if value is not None:
+                    result.figure(f"scripts_{name}_{users}_{side.name}", value)
+            if side.name != "base":
+                result.figure(f"throughput_ratio_{users}{suffix(side)}", one["mean"] / base["mean"])
+
+
+def insns(result, name, users, of):
+    """For each script; `of` is a label of the runs, or a table."""
+    (one,) = chosen(result, "count", kernel=name, users=users)
+    return (one["tables"][of] if of in CODE else one[of]) / users
+
+
+def insn_ratio(result, name, users, of):
+    """By the mean of the base's two guests; the base again by the first."""
+    below = ("base",) if name == AGAIN else ("base", AGAIN)
+    base = statistics.fmean(insns(result, one, users, of) for one in below)
+    return insns(result, name, users, of) / base
+
+
+def instruction_figures(result, sides, load):
+    """The ratios without a number of users are those of the most users."""
+    for users in load.users:
+        for side in sides:
+            result.figure(
+                f"table_insns_per_script_{users}_{side.name}",
+                insns(result, side.name, users, "table_insns"),
+            )
+            if side.name == "base":
+                continue
+            for name, of in (("table", "table_insns"), ("total", "kernel_insns")):
+                result.figure(
+                    f"{name}_insn_ratio_{users}{suffix(side)}",
+                    insn_ratio(result, side.name, users, of),
+                )
+        for name, of in (("table", "table_insns"), ("total", "kernel_insns")):
+            result.figure(f"{name}_insn_aa_ratio_{users}", insn_ratio(result, AGAIN, users, of))
+    for name in ("table_insn_ratio", "total_insn_ratio"):
+        result.figure(name, result.data["figures"][f"{name}_{max(load.users)}"])
+
+
+def node_figures(result, load):
+    """Those of the most users."""
+    for one in chosen(result, "nodes", users=max(load.users)):
+        end = "" if one["kernel"] == "ours" else f"_{one['kernel']}"
+        for name, counts in one["tables"].items():
+            for label in ("nodes_per_lookup", "nodes_per_wake"):
+                if label in counts:
+                    result.figure(f"{label}_{name}{end}", counts[label])
+
+
+# Tables.
+
+
+def show(result, sides, load):
+    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
+    for users in load.users:
+        show_rates(result, sides, users)
+    show_instructions(result, sides, load)
+    show_tables(result, sides, max(load.users))
+    show_nodes(result, max(load.users))
+
+
+ROWS = {
+    "base": "base",
+    "ours": "ours",
+    "quarter": "ours, tables of 1/4",
+    "four": "ours, tables of 4 times",
+    "small": "ours, dentry and inode as in 2.2.5",
+}
+
+
+def title(side):
+    """Of a row."""
+    return ROWS.get(side.name) or f"ours, {side.name}:{side.sizes[side.name]} as the base has it"
+
+
+def show_rates(result, sides, users):
+    rows = []
+    base = rates(result, "base", users)
+    for side in sides:
+        one = rates(result, side.name, users)
+        spread = "-" if one["stdev"] is None else f"{one['stdev']:.2f}"
+        rows.append(
+            (
+                title(side),
+                f"{one['mean']:.1f}",
+                spread,
+                f"{one['max']:.1f}",
+                f"{one['elapsed']:.2f}",
+                f"{one['mean'] / base['mean']:.3f}",
+            )
+        )
+    print(f"\n  {users} users, scripts an hour; without KVM the guest's processors take turns")
+    table(rows, ("kernel", "mean", "s", "maximum", "elapsed s", "to base"))
+
+
+def show_instructions(result, sides, load):
+    rows = []
+    for users in load.users:
+        for name, text in [*((side.name, title(side)) for side in sides), (AGAIN, "base again")]:
+            rows.append(
+                (
+                    f"{users}, {text}",
+                    *(
+                        f"{insns(result, name, users, of):.0f}"
+                        for of in ("table_insns", "kernel_insns", "user_insns")
+                    ),
+                    *(
+                        f"{insn_ratio(result, name, users, of):.4f}"
+                        for of in ("table_insns", "kernel_insns")
+                    ),
+                )
+            )
+    print(
+        "\n  instructions of each script, one processor: the tables' own "
+        "functions, the kernel without its clock, the programs; and to the "
+        "base"
+    )
+    table(rows, ("users, kernel", "tables", "kernel", "programs", "tables", "kernel"))
+
+
+def show_tables(result, sides, users):
+    names = [*(side.name for side in sides), AGAIN]
+    rows = []
+    for of in CODE:
+        costs = [insns(result, name, users, of) for name in names]
+        if max(costs) >= 0.5:
+            rows.append((of, *(f"{cost:.0f}" for cost in costs)))
+    print(f"\n  {users} users: instructions of the tables' own functions for each script")
+    table(rows, ("table", *names))
+
+
+def per_activity(counts):
+    return counts.get("nodes_per_lookup", counts.get("nodes_per_wake"))
+
+
+def show_nodes(result, users):
+    rows = []
+    for one in chosen(result, "nodes", users=users):
+        for name, counts in one["tables"].items():
+            if not activity(counts):
+                continue
+            rows.append(
+                (
+                    f"{name}, {one['kernel']}",
+                    counts["buckets"],
+                    counts["objects"],
+                    activity(counts),
+                    counts.get("hits", "-"),
+                    f"{per_activity(counts):.3f}",
+                    f"{counts.get('nodes_per_hit_expected', 0):.3f}",
+                )
+            )
+    print(
+        f"\n  {users} users: look-ups, or wake-ups, of a round as "
+        "/proc/hashstats counts them; the base has no such file"
+    )
+    table(
+        rows,
+        (
+            "table, kernel",
+            "buckets",
+            "objects",
+            "look-ups",
+            "hits",
+            "nodes each",
+            "a hit by chance",
+        ),
+    )

@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Threads that read cached files: base against ours, page hash off and on.
+
+tools/testing/boothash/readers.c reads two files by 1 to 8 threads, as in Table 3
+of the paper of 2005 on the page cache, and one large file at random.  Reads a
+second are taken in alternated guests; instructions are counted on one
+processor; acquisitions of locks, and the share of its time that a thread waits
+for them, come from kernels with lock_stat, whose processors run in parallel.
+
+Most of a read of 4 KiB is the copy, which an emulator counts byte by byte, so
+that instructions are given without it.
+"""
+
+import re
+import statistics
+from typing import NamedTuple
+
+from bench import insncounts
+from bench.record import table
+from common import die, step
+from guest import vm
+from kernel import build, variants
+
+THREADS = (1, 2, 4, 8)
+PLACES = {"ext4": "/ext4", "tmpfs": "/tmpfs"}
+KINDS = ("base", "ours", "hash")
+TITLES = {"base": "base", "ours": "ours", "hash": "ours, page hash"}
+PAGE_HASH = "hash_entries=page:auto"
+APPEND = {"base": "nokaslr", "ours": "nokaslr", "hash": f"nokaslr {PAGE_HASH}"}
+CPUS = 2
+FILES, MEBIBYTES = 2, 32  # of Table 3
+SETUP = """
+mkdir /ext4 /tmpfs
+mkfs.ext4 -q -m 0 /dev/vda
+mount /dev/vda /ext4
+mount -t tmpfs -o size=100% tmpfs /tmpfs
+"""
+COPY = "rep_movs_alternative"
+LOCK_FUNCTION = re.compile(
+    r"_raw_(spin|read|write)|(native|queued|pv)_.*(spin|read|write)|mutex_|"
+    r"(down|up)_(read|write)|rwsem_|__percpu_(down|up)|osq_|folio_(un)?lock"
+)
+# Its name, then con-bounces, contentions, four wait times in microseconds,
+# acq-bounces, acquisitions, four hold times.
+LOCK = re.compile(r"^ *(\S.*):((?: +[0-9]+(?:\.[0-9]+)?){12})$", re.MULTILINE)
+CONTENTIONS, WAITED, ACQUISITIONS = 1, 4, 7
+# Sections of RCU and readers of a sequence count are shown, and lock nothing.
+NO_LOCK = re.compile(r"rcu_(read_lock|callback)|.*\bseqcount\b")
+# That of an XArray, the page index of a file among them: the lock of Table 3.
+INDEX_LOCK = re.compile(r"&xa->xa_lock")
+
+
+class Load(NamedTuple):
+    rounds: int  # of reads a second
+    again: int  # guests that count instructions, of each kernel
+    reads: int  # of each thread
+    large: int  # MiB of the file that is read at random
+    memory: str
+
+
+LOADS = {
+    "quick": Load(rounds=1, again=2, reads=5000, large=128, memory="2G"),
+    "usual": Load(rounds=2, again=2, reads=20_000, large=256, memory="2G"),
+    "long": Load(rounds=7, again=2, reads=200_000, large=1024, memory="4G"),
+}
+
+
+class Case(NamedTuple):
+    place: str
+    mode: str
+    threads: int
+
+    @property
+    def files(self):
+        return 1 if self.mode == "random" else FILES
+
+
+# The sequential reads are Table 3.
+TABLE = [Case("ext4", mode, threads) for mode in ("sequential", "mapped") for threads in THREADS]
+RANDOM = [Case(place, "random", 1) for place in PLACES]
+SINGLE = [case for case in TABLE if case.threads == 1] + RANDOM
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    insncounts.plugin()  # what is missing shows before the builds
+    ours = build.patched()
+    base = variants.base()
+    kernels = {"base": base, "ours": ours, "hash": ours}
+    counting = {"base": variants.base_lockstat(), "ours": variants.patched_lockstat()}
+    for kernel in (base, ours, *counting.values()):
+        result.kernel(kernel)
+    accel = vm.accelerator(ours.vmlinux)
+    result.machine(accelerator=f"{accel.name} ({accel.reason})", guest_memory=load.memory)
+    count_instructions(result, kernels, load)
+    count_locks(result, counting, load)
+    time_all(result, kernels, load)
+    instruction_figures(result)
+    lock_figures(result)
+    throughput_figures(result)
+    show(result)
+
+
+def alternate(rounds, kinds=KINDS):
+    """(round, kind): all kernels, every second round in the other order."""
+    for number in range(rounds):
+        for kind in kinds[::-1] if number % 2 else kinds:
+            yield number, kind
+
+
+# Guests.
+
+
+def job(cases, load, kind, *options):
+    lines = [SETUP]
+    if kind == "hash":
+        lines.append("grep -A1 '^name: page$' /proc/hashstats")
+    for case in cases:
+        size = load.large if case.mode == "random" else MEBIBYTES
+        lines += [
+            f"echo '=== run {case.place} {case.mode} {case.threads}'",
+            " ".join(
+                [
+                    "readers",
+                    PLACES[case.place],
+                    case.mode,
+                    f"-t {case.threads} -f {case.files} -s {size}",
+                    f"-n {load.reads}",
+                    *options,
+                ]
+            ),
+        ]
+        if case.mode == "random":
+            lines.append(f"rm {PLACES[case.place]}/readers-*")
+    return "\n".join(lines) + "\n"
+
+
+def machine(load, kind, **options):
+    return {
+        "mem": load.memory,
+        "append": APPEND[kind],
+        "timeout": 600,
+        "disk": f"{load.large + 256}M",
+        "programs": ["mkfs.ext4"],
+    } | options
+
+
+def parse(output, cases, kind):
+    """What `readers` said of each case, and its lines of /proc/lock_stat."""
+    head, *parts = output.split("=== run ")
+    if kind == "hash" and not re.search(r"^buckets: [1-9]", head, re.M):
+        die(
+            "/proc/hashstats shows no buckets of the table `page`: this kernel "
+            f"has no page hash, or does not take {PAGE_HASH}"
+        )
+    reports = [report(part) for part in parts]
+    if [Case(one["place"], one["mode"], one["threads"]) for one in reports] != list(cases):
+        die(f"the guest reported {len(reports)} loads of {len(cases)}")
+    return reports
+
+
+def report(part):
+    text, _, locks = part.partition("=== locks\n")
+    first, *lines = text.splitlines()
+    place, mode, threads = first.split()
+    said = dict(line.split(": ", 1) for line in lines)
+    return {
+        "place": place,
+        "mode": mode,
+        "threads": int(threads),
+        "reads": int(said["reads"]),
+        "seconds": float(said["seconds"]),
+        "rate": float(said["reads-per-second"]),
+        "locks": locks,
+    }
+
+
+def chosen(result, what, **wanted):
+    return [
+        one
+        for one in result.runs(what)
+        if all(one[name] == value for name, value in wanted.items())
+    ]
+
+
+# Instructions.
+
+
+def count_instructions(result, kernels, load):
+    with step("check the counting of instructions"):
+        insns = insncounts.check(kernels["ours"].vmlinux)
+    result.run("known-loop", instructions=insns, counted=insns)
+    for number, kind in alternate(load.again):
+        with step(f"instructions, {kind}, {number + 1} of {load.again}"):
+            segments, output, command = insncounts.count(
+                kernels[kind], job(SINGLE, load, kind), **machine(load, kind)
+            )
+        result.command(f"instructions-{kind}", command)
+        reports = parse(output, SINGLE, kind)
+        if len(segments) != len(reports):
+            die(f"the QEMU plugin saw {len(segments)} segments of {len(reports)}")
+        for one, segment in zip(reports, segments):
+            result.run(
+                "instructions",
+                kernel=kind,
+                round=number,
+                place=one["place"],
+                mode=one["mode"],
+                **costs(segment.insns, one["reads"]),
+            )
+
+
+def costs(insns, reads):
+    """Of the kernel for each read; what copies is counted apart."""
+    kernel = {name: count / reads for name, count in insns.items() if name != insncounts.USER}
+    copied = kernel.pop(COPY, 0)
+    locking = sum(count for name, count in kernel.items() if LOCK_FUNCTION.match(name))
+    return {
+        "insns": sum(kernel.values()),
+        "copied": copied,
+        "locking": locking,
+        "functions": {
+            name: round(count, 2) for name, count in sorted(kernel.items()) if count >= 0.5
+        },
+    }
+
+
+def insns(result, kind, mode, place="ext4", what="insns"):
+    """Median of the guests."""
+    return statistics.median(
+        one[what] for one in chosen(result, "instructions", kernel=kind, mode=mode, place=place)
+    )
+
+
+def instruction_figures(result):
+    for kind, state in ("ours", "off"), ("hash", "on"):
+        for place in PLACES:
+            suffix = "" if place == "ext4" else f"_{place}"
+            result.figure(
+                f"insn_ratio_random_read_{state}{suffix}",
+                insns(result, kind, "random", place) / insns(result, "base", "random", place),
+            )
+    for mode in ("sequential", "mapped"):
+        result.figure(
+            f"insn_ratio_{mode}_read", insns(result, "ours", mode) / insns(result, "base", mode)
+        )
+    for kind in ("base", "ours"):
+        result.figure(
+            f"insn_lock_share_{kind}",
+            insns(result, kind, "sequential", what="locking")
+            / (
+                insns(result, kind, "sequential") + insns(result, kind, "sequential", what="copied")
+            ),
+        )
+    result.figure("insn_aa_ratio_random_read", same_again(result))
+
+
+def same_again(result):
+    """The base in the next guest against itself: the noise."""
+    first, second, *_ = chosen(result, "instructions", kernel="base", mode="random", place="ext4")
+    return second["insns"] / first["insns"]
+
+
+# Locks.
+
+
+def count_locks(result, kernels, load):
+    for _, kind in alternate(1, tuple(kernels)):
+        with step(f"acquisitions of locks, {kind}"):
+            # These kernels have no static keys: see scripts/accelerator.py.
+            guest_ = vm.Guest(
+                kernels[kind],
+                job(TABLE, load, kind, "-l"),
+                cpus=CPUS,
+                parallel=True,
+                **machine(load, kind),
+            )
+            with guest_:
+                reports = parse(guest_.finish().output, TABLE, kind)
+        result.command(f"locks-{kind}", guest_.command())
+        for one in reports:
+            result.run(
+                "locks",
+                kernel=kind,
+                **{name: one[name] for name in ("mode", "threads", "reads", "seconds", "rate")},
+                **locked(one["locks"]),
+            )
+
+
+def locked(text):
+    """All locks of /proc/lock_stat together, and the most taken of them."""
+    found = [
+        (line[1], [float(number) for number in line[2].split()])
+        for line in LOCK.finditer(text)
+        if not NO_LOCK.match(line[1])
+    ]
+    if not found:
+        die("/proc/lock_stat shows no lock")
+    name, most = max(found, key=lambda one: one[1][ACQUISITIONS])
+    return {
+        "acquisitions": sum(one[ACQUISITIONS] for _, one in found),
+        "contentions": sum(one[CONTENTIONS] for _, one in found),
+        "waited_us": sum(one[WAITED] for _, one in found),
+        "index_acquisitions": sum(
+            one[ACQUISITIONS] for name, one in found if INDEX_LOCK.match(name)
+        ),
+        "most_taken": name,
+        "most_acquisitions": most[ACQUISITIONS],
+    }
+
+
+def lock_share(one):
+    """What part of its time a thread waits for locks."""
+    return one["waited_us"] / 1e6 / (one["threads"] * one["seconds"])
+
+
+def lock_figures(result):
+    for threads in THREADS:
+        for kind in ("base", "ours"):
+            (one,) = chosen(result, "locks", kernel=kind, mode="sequential", threads=threads)
+            result.figure(f"lock_share_{threads}_{kind}", lock_share(one))
+            result.figure(
+                f"lock_acquisitions_per_read_{threads}_{kind}", one["acquisitions"] / one["reads"]
+            )
+            result.figure(
+                f"index_lock_acquisitions_per_read_{threads}_{kind}",
+                one["index_acquisitions"] / one["reads"],
+            )
+
+
+# Reads a second.
+
+
+def time_all(result, kernels, load):
+    cases = [*TABLE, *RANDOM]
+    for number, kind in alternate(load.rounds):
+        with step(f"reads a second, {kind}, {number + 1} of {load.rounds}"):
+            guest_ = vm.Guest(
+                kernels[kind], job(cases, load, kind), cpus=CPUS, **machine(load, kind)
+            )
+            with guest_:
+                reports = parse(guest_.finish().output, cases, kind)
+        result.command(f"throughput-{kind}", guest_.command())
+        for one in reports:
+            result.run(
+                "throughput",
+                kernel=kind,
+                round=number,
+                **{name: one[name] for name in ("place", "mode", "threads", "rate")},
+            )
+
+
+def rate(result, kind, case):
+    return statistics.median(
+        one["rate"] for one in chosen(result, "throughput", kernel=kind, **case._asdict())
+    )
+
+
+def paired(result, kind, case):
+    """Median of the rounds' ratios to the base."""
+    wanted = case._asdict()
+    return statistics.median(
+        chosen(result, "throughput", kernel=kind, round=base["round"], **wanted)[0]["rate"]
+        / base["rate"]
+        for base in chosen(result, "throughput", kernel="base", **wanted)
+    )
+
+
+def throughput_figures(result):
+    for case in TABLE:
+        name = "readers" if case.mode == "sequential" else "mapped_readers"
+        result.figure(f"{name}_ratio_{case.threads}", paired(result, "ours", case))
+    for case in RANDOM:
+        suffix = "" if case.place == "ext4" else f"_{case.place}"
+        result.figure(f"random_read_hash_off{suffix}", paired(result, "ours", case))
+        result.figure(f"random_read_hash_on{suffix}", paired(result, "hash", case))
+
+
+# Tables.
+
+
+def show(result):
+    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
+    show_throughput(result)
+    show_locks(result)
+    show_instructions(result)
+    show_functions(result)
+
+
+def show_throughput(result):
+    rows = []
+    for case in [*TABLE, *RANDOM]:
+        rows.append(
+            (
+                f"{case.mode}, {case.place}, {case.threads}",
+                *(f"{rate(result, kind, case):.0f}" for kind in KINDS),
+                *(f"{paired(result, kind, case):.3f}" for kind in KINDS[1:]),
+            )
+        )
+    print(
+        "\n  reads a second of pages in memory, two files (random: one); "
+        "without KVM the guest's processors take turns"
+    )
+    table(rows, ("reads, threads", *TITLES.values(), "ours/base", "hash/base"))
+
+
+def show_locks(result):
+    rows = []
+    for case in TABLE:
+        cells = []
+        for kind in ("base", "ours"):
+            (one,) = chosen(result, "locks", kernel=kind, mode=case.mode, threads=case.threads)
+            cells += [
+                f"{one['rate']:.0f}",
+                f"{one['acquisitions'] / one['reads']:.3f}",
+                int(one["index_acquisitions"]),
+                int(one["contentions"]),
+                f"{100 * lock_share(one):.2f} %",
+                one["most_taken"],
+            ]
+        rows.append((f"{case.mode}, {case.threads}", *cells))
+    print(
+        "\n  kernels that count locks, processors in parallel: acquisitions "
+        "of all locks, those of page indexes, and how much of its time a thread "
+        "waited"
+    )
+    head = ("reads/s", "locks/read", "index locks", "contended", "waited", "most taken")
+    table(rows, ("threads", *(f"{name} {kind}" for kind in ("base", "ours") for name in head)))
+
+
+def show_instructions(result):
+    rows = []
+    for case in SINGLE:
+        costs_ = [insns(result, kind, case.mode, case.place) for kind in KINDS]
+        rows.append(
+            (
+                f"{case.mode}, {case.place}",
+                *(f"{cost:.1f}" for cost in costs_),
+                *(f"{cost / costs_[0]:.4f}" for cost in costs_[1:]),
+                f"{insns(result, 'base', case.mode, case.place, 'copied'):.0f}",
+                *(
+                    f"{insns(result, kind, case.mode, case.place, 'locking'):.1f}"
+                    for kind in KINDS[:2]
+                ),
+            )
+        )
+    print(
+        "\n  instructions of the kernel for each read, one thread, one "
+        "processor, without those that copy"
+    )
+    table(
+        rows,
+        ("reads", *TITLES.values(), "ours/base", "hash/base", "copy", "in locks, base", "ours"),
+    )
+
+
+def show_functions(result):
+    """Which functions cost more or less than in the base."""
+    rows = []
+    for case in SINGLE:
+        runs = [
+            chosen(result, "instructions", kernel=kind, mode=case.mode, place=case.place)[0][
+                "functions"
+            ]
+            for kind in KINDS
+        ]
+        for name in sorted(set().union(*runs)):
+            base, ours, hashed = (one.get(name, 0) for one in runs)
+            if max(abs(base - ours), abs(base - hashed)) >= 2:
+                rows.append(
+                    (
+                        f"{case.mode}, {case.place}: {name}",
+                        f"{base:.1f}",
+                        f"{ours:.1f}",
+                        f"{hashed:.1f}",
+                    )
+                )
+    if rows:
+        print("\n  functions of which they differ")
+        table(rows, ("function", *TITLES.values()))

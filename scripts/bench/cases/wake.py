@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Nanoseconds of a wake-up with foreign waiters in its queue."""
+
+import re
+import statistics
+
+from bench.record import table
+from common import BUILD, ROOT, die, run, step
+from guest import uml
+from kernel import variants
+from series import compose
+
+FILTER = "CONFIG_FILTERED_WAKEUPS=y\n"
+# /proc/hashstats stays out: user-mode Linux has no patched jumps, its switch
+# would be read in each wake-up.
+OURS = FILTER + "CONFIG_BOOT_HASH=y\n"
+SAME_SIZE = "hash_entries=bit_wait:256,folio_wait:256"
+# Kernels and their queues.  "filter" has the fixed tables of the base: nor are
+# there constants that are patched at boot, and ours loads the place of its
+# tables from memory, which it does not on a real machine.
+SIDES = (("base", "256"), ("filter", "256"), ("patched", "256"), ("patched", "boot"))
+COMPILERS = ("plain", "retpoline")
+# The two objects that wake: wait.c and wait_bit.c, and the folios' waits.
+WAKERS = ("kernel/sched/build_utility.o", "mm/filemap.o")
+FOREIGN = (0, 8, 64, 512)
+MIB = 4096
+LIMIT = 120
+
+RESULT = re.compile(
+    r"^wake_bench: key (\w+) layout (\w+) cache (\w+) foreign (\d+) "
+    r"queued (\d+) min_ps (\d+) median_ps (\d+)$",
+    re.M,
+)
+END = re.compile(r"^wake_bench: end (-?\d+)$", re.M)
+
+# What issues ask for: the waiters on stacks, as those of tasks are.
+LAYOUT = "stacks"
+
+HEADS = ROOT / "tools/testing/boothash/wait_heads.c"
+HEADS_LINE = re.compile(
+    r"^bits (\d+) stride (\d+) heads (\w+) op (\w+) others (\d) ns ([\d.]+)$", re.M
+)
+STRIDES = (24, 32, 64)
+HEADS_OPS = 200_000
+
+
+# Rounds, samples of a wake-up, and rounds of distances between queue heads.
+LOADS = {"quick": (2, 100, 3), "usual": (3, 300, 9), "long": (15, 1000, 25)}
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    kernels = build_all()
+    for kernel in kernels.values():
+        result.kernel(kernel)
+    rounds, samples, turns = load
+    wakes(result, kernels, rounds, samples)
+    heads(result, turns)
+
+
+def build_all():
+    """{(flavour, compiler): kernel}"""
+    base, ours = variants.base_commit(), compose.compose()
+    return {
+        (flavour, compiler): uml.kernel(
+            "wake_bench", flavour, commit, compiler, config, calls=WAKERS
+        )
+        for compiler in COMPILERS
+        for flavour, commit, config in (
+            ("base", base, []),
+            ("filter", ours, [FILTER]),
+            ("patched", ours, [OURS]),
+        )
+    }
+
+
+# --- wake-ups in the kernel -------------------------------------------------
+
+
+def wakes(result, kernels, rounds, samples):
+    cache = uml.cache_mb()
+    settings = [f"wake_bench.samples={samples}", f"wake_bench.evict_mb={4 * cache}"]
+    turns = [
+        (number, compiler, *side)
+        for number in range(rounds)
+        for compiler in COMPILERS
+        for side in SIDES
+    ]
+    with step("time wake-ups") as progress:
+        for done, (number, compiler, flavour, queues) in enumerate(turns):
+            progress.note = f"{done} of {len(turns)} kernels"
+            wake(
+                result,
+                kernels[flavour, compiler],
+                queues,
+                settings,
+                {"kernel": flavour, "compiler": compiler, "round": number},
+            )
+        progress.note = f"{len(turns)} kernels"
+    result.machine(
+        evicted_mb=4 * cache, huge_pages=all(one["huge_pages"] for one in result.runs("wake"))
+    )
+    wake_figures(result)
+    wake_tables(result)
+
+
+def wake(result, kernel, queues, settings, names):
+    """Run one kernel, which times all cases and ends."""
+    sized = (names["kernel"], queues) == ("patched", "256")
+    append = [*settings, SAME_SIZE] if sized else settings
+    output = uml.boot(kernel.vmlinux, MIB, append, LIMIT)
+    result.command(f"{kernel.flavour}-{queues}", uml.command(kernel.vmlinux, MIB, append))
+    result.run(
+        "wake", queues=queues, huge_pages=uml.HUGE in output, cases=parse(output, queues), **names
+    )
+
+
+def parse(output, queues):
+    """The cases that one kernel timed."""
+    ends = END.findall(output)
+    if ends != ["0"]:
+        said = [line for line in output.splitlines() if "wake_bench: " in line]
+        die(f"the kernel's benchmark did not end well: {said[-1] if said else 'it never began'}")
+    found = []
+    for key, layout, cache, *numbers in RESULT.findall(output):
+        foreign, queued, least, median = map(int, numbers)
+        if queues == "256" and queued != foreign:
+            die(
+                f"{queued} of {foreign} foreign waiters share the queue, of "
+                "256, that they were chosen for"
+            )
+        found.append(
+            {
+                "key": key,
+                "layout": layout,
+                "cache": cache,
+                "foreign": foreign,
+                "queued": queued,
+                "min_ns": least / 1000,
+                "median_ns": median / 1000,
+            }
+        )
+    if not found:
+        die("the kernel's benchmark printed no result")
+    return found
+
+
+def one_of(cases, **wanted):
+    """The only case of a run that is as wanted."""
+    found = [case for case in cases if all(case[name] == value for name, value in wanted.items())]
+    if len(found) != 1:
+        die(f"{len(found)} cases {wanted} in a run")
+    return found[0]
+
+
+def times(result, kernel, compiler, queues, what="min_ns", **wanted):
+    """A time from each round."""
+    return [
+        one_of(one["cases"], **wanted)[what]
+        for one in result.runs("wake")
+        if (one["kernel"], one["compiler"], one["queues"]) == (kernel, compiler, queues)
+    ]
+
+
+def ratio(result, compiler, side, **wanted):
+    """A side to the base, each by the median of its rounds."""
+    ours = times(result, side[0], compiler, side[1], **wanted)
+    base = times(result, "base", compiler, "256", **wanted)
+    return statistics.median(ours) / statistics.median(base)
+
+
+def wake_figures(result):
+    ours = ("patched", "256")
+    for compiler in COMPILERS:
+        for foreign in FOREIGN:
+            name = f"ratio_{compiler}_{foreign}"
+            usual = {"key": "bit", "layout": LAYOUT, "cache": "hot", "foreign": foreign}
+            for mark, side, other in (
+                ("", ours, {}),
+                ("_filter", ("filter", "256"), {}),
+                ("_cold", ours, {"cache": "cold"}),
+                ("_var", ours, {"key": "var"}),
+                ("_folio", ours, {"key": "folio"}),
+            ):
+                result.figure(name + mark, ratio(result, compiler, side, **(usual | other)))
+            for mark, cache in ("", "hot"), ("_cold", "cold"):
+                result.figure(
+                    f"aa_{compiler}_{foreign}{mark}",
+                    same_again(
+                        times(result, "base", compiler, "256", **(usual | {"cache": cache}))
+                    ),
+                )
+    boot_size_figures(result)
+
+
+def boot_size_figures(result):
+    for foreign in FOREIGN[1:]:
+        usual = {"key": "bit", "layout": LAYOUT, "cache": "hot", "foreign": foreign}
+        result.figure(
+            f"ratio_boot_size_{foreign}", ratio(result, "plain", ("patched", "boot"), **usual)
+        )
+        result.figure(
+            f"boot_size_queued_{foreign}",
+            max(times(result, "patched", "plain", "boot", "queued", **usual)),
+        )
+
+
+def same_again(values):
+    """Every second round of one kernel against the others: the noise."""
+    if len(values) < 2:
+        return 1.0
+    return statistics.median(values[1::2]) / statistics.median(values[::2])
+
+
+def wake_tables(result):
+    pages = "huge" if result.data["machine"]["huge_pages"] else "small"
+    print(f"\n  ns a wake-up, minimum of a kernel's samples, median of its rounds; {pages} pages")
+    rows = [
+        wake_row(result, compiler, case)
+        for compiler in COMPILERS
+        for case in result.runs("wake")[0]["cases"]
+    ]
+    table(
+        rows,
+        (
+            "code, key, waiters, cache, foreign",
+            "base",
+            "filter",
+            "ours, 256",
+            "ours, boot",
+            *("ratio",) * 3,
+        ),
+    )
+
+
+def wake_row(result, compiler, case):
+    wanted = {name: case[name] for name in ("key", "layout", "cache", "foreign")}
+    base, *ours = [
+        statistics.median(times(result, kernel, compiler, queues, **wanted))
+        for kernel, queues in SIDES
+    ]
+    return (
+        " ".join((compiler, *map(str, wanted.values()))),
+        *(f"{cell:.1f}" for cell in (base, *ours)),
+        *(f"{cell / base:.3f}" for cell in ours),
+    )
+
+
+# --- distance of queue heads -------------------------------------------------
+
+
+def heads(result, rounds):
+    program = heads_program()
+    words = [program, rounds, HEADS_OPS]
+    with step("time tables of queue heads"):
+        output = run(words, timeout=60 * rounds).stdout
+    result.command("heads", words)
+    found = parse_heads(output)
+    for (bits, picked, op, others), times_ in found.items():
+        result.run(
+            "heads",
+            bits=bits,
+            heads=picked,
+            op=op,
+            others=others,
+            ns={str(stride): times_[stride] for stride in STRIDES},
+        )
+    heads_figures(result, found)
+    heads_table(found)
+
+
+def heads_program():
+    program = BUILD / "wait_heads"
+    run(
+        ["gcc", "-O2", "-Wall", "-Wextra", "-pthread", "-o", program, HEADS],
+        what="building wait_heads",
+    )
+    return program
+
+
+def parse_heads(output):
+    """{(bits, heads, op, others): {stride: [ns of each round]}}"""
+    found = {}
+    for bits, stride, picked, op, others, time in HEADS_LINE.findall(output):
+        case = found.setdefault((int(bits), picked, op, int(others)), {})
+        case.setdefault(int(stride), []).append(float(time))
+    if not found or any(set(case) != set(STRIDES) for case in found.values()):
+        die("wait_heads printed no result for some case")
+    return found
+
+
+def heads_ratio(case, stride):
+    """Against 24 bytes.  The least of all rounds: noise only adds."""
+    return min(case[stride]) / min(case[24])
+
+
+def heads_figures(result, found):
+    for (bits, picked, op, others), case in found.items():
+        for stride in STRIDES[1:]:
+            result.figure(
+                f"heads_ratio_{stride}_{picked}_{op}_{others}_{bits}", heads_ratio(case, stride)
+            )
+
+
+def heads_table(found):
+    print("\n  ns an operation on a queue head, by the distance of the heads")
+    table(
+        [
+            (
+                f"2^{bits} {picked} {op}" + (", another links" if others else ""),
+                *(f"{min(case[stride]):.1f}" for stride in STRIDES),
+                *(f"{heads_ratio(case, stride):.3f}" for stride in STRIDES[1:]),
+            )
+            for (bits, picked, op, others), case in found.items()
+        ],
+        ("heads, of them used", *(f"{n} bytes" for n in STRIDES), "32/24", "64/24"),
+    )

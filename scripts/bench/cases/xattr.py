@@ -1,0 +1,539 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Extended attributes out of a pool of values: base against ours.
+
+The stress test of the mbcache rewrite of 2015 (tools/testing/boothash/
+xattr_bench.c) on ext4 and ext2 on a RAM disk, over that test's processes,
+files and values, and once beyond the entries that the base's cache may hold.
+Instructions are counted while attributes are set and nowhere else, on one
+processor, where all processes take turns, and without those of the clock;
+seconds are taken in guests of their own.
+
+What a file system does in the background would be noise.  There is no journal,
+inode tables are complete at mount, and nothing is written back in between.
+"""
+
+import collections
+import statistics
+import time
+from typing import NamedTuple
+
+from bench import insncounts
+from bench.record import table
+from common import die, run, step
+from guest import vm
+from kernel import build, variants
+
+SYSTEMS = ("ext4", "ext2")
+# ext2's newer allocator puts a directory of the root into a random group.
+MOUNTS = {"ext4": "-t ext4 -o noinit_itable", "ext2": "-t ext2 -o oldalloc"}
+# A set costs ext2 about half: for the estimate only.
+WEIGHTS = {"ext4": 1.0, "ext2": 0.5}
+UUID = "b007a5b0-0000-4000-8000-000000000000"
+MEMORY = "1G"  # our cache may then hold about 61,000 entries
+APPEND = "nokaslr"
+# Ours with one of the two sizes as the base has it.
+BUCKETS_ONLY = "mbcache.max_entries=16384"
+ENTRIES_ONLY = "hash_entries=mbcache:1024"
+# Instructions are counted in this order; the second base is the A/A pair.
+ORDER = ("base", "ours", "again")
+PARTS = {"buckets": BUCKETS_ONLY, "entries": ENTRIES_ONLY}
+RECLAIM = "shrink_slab"
+# How often the clock ticks meanwhile tells of the machine, not of the kernel.
+# What wakes waiters of a cache's entry, kernel/sched/build_utility.o, counts.
+CLOCK = (
+    "kernel/time/*.o",
+    "kernel/rcu/*.o",
+    "kernel/sched/core.o",
+    "kernel/sched/fair.o",
+    "arch/x86/kernel/apic/*.o",
+)
+
+
+class Disk(NamedTuple):
+    size: str
+    inodes: int
+
+
+SMALL = Disk("256M", 16384)
+LARGE = Disk("1000M", 131072)
+
+
+class Cell(NamedTuple):
+    system: str
+    processes: int
+    files: int  # of a process
+    values: int  # in the pool
+    sets: int  # of a process
+
+    @property
+    def work(self):
+        """Sets that take about as long, those to make the files included."""
+        return WEIGHTS[self.system] * (10_000 + self.processes * (self.sets + 2 * self.files))
+
+
+class Load(NamedTuple):
+    processes: tuple
+    files: tuple
+    values: tuple
+    sets: int
+    rounds: int  # of seconds
+    again: tuple  # file systems with an A/A pair beyond the cap
+    parts: tuple  # file systems where the two sizes are told apart
+    beyond: dict
+
+
+class Side(NamedTuple):
+    name: str
+    kernel: object
+    append: str = APPEND
+
+
+# More values than entries in the base's cache, fewer than in ours.
+BEYOND = {"processes": 1, "files": 120_000, "values": 40_000, "sets": 120_000}
+LOADS = {
+    "quick": Load(
+        (1, 4),
+        (10, 1000),
+        (100,),
+        sets=3000,
+        rounds=1,
+        again=("ext4",),
+        parts=(),
+        beyond=BEYOND | dict.fromkeys(("files", "sets"), 60_000),
+    ),
+    "usual": Load(
+        (1, 4),
+        (10, 1000),
+        (10, 100, 1000, 10_000, 100_000),
+        sets=10_000,
+        rounds=1,
+        again=("ext4",),
+        parts=(),
+        beyond=BEYOND,
+    ),
+    "long": Load(
+        (1, 2, 4, 8),
+        (10, 100, 1000),
+        (10, 100, 1000, 10_000, 100_000),
+        sets=50_000,
+        rounds=2,
+        again=SYSTEMS,
+        parts=SYSTEMS,
+        beyond=BEYOND,
+    ),
+}
+
+
+def measure(result, load):
+    """The whole benchmark."""
+    insncounts.plugin()  # missing support shows before the builds
+    ours = build.patched()
+    base = variants.base()
+    for kernel in (base, ours):
+        result.kernel(kernel)
+    accel = vm.accelerator(ours.vmlinux)
+    result.machine(accelerator=f"{accel.name} ({accel.reason})")
+    with step("check the counting of instructions"):
+        insns = insncounts.check(ours.vmlinux)
+    result.run("known-loop", instructions=insns, counted=insns)
+    carry_out(result, plan(load, base, ours))
+    seed_figures(result)
+    beyond_figures(result)
+    show(result, load)
+
+
+# What is run, and how long it will take.
+
+
+class Job(NamedTuple):
+    kind: str  # count, seconds or beyond
+    side: Side
+    disk: Disk
+    cells: list
+    number: int  # of the round
+
+    @property
+    def work(self):
+        return sum(cell.work for cell in self.cells)
+
+    @property
+    def title(self):
+        first = self.cells[0]
+        values = f"V={first.values}" if self.kind != "beyond" else "beyond the cap"
+        return f"{self.kind}, {first.system}, {values}, {self.side.name}"
+
+
+def plan(load, base, ours):
+    """All guests in their order; those to compare are neighbours."""
+    sides = {"base": Side("base", base), "ours": Side("ours", ours), "again": Side("again", base)}
+    jobs = plan_beyond(load, sides)
+    for system in SYSTEMS:
+        for values in load.values:
+            cells = block(load, system, values)
+            jobs += [Job("count", sides[name], SMALL, cells, 0) for name in ORDER]
+            jobs += [
+                Job("seconds", sides[name], SMALL, cells, number)
+                for number, name in alternate(load.rounds)
+            ]
+    return jobs
+
+
+def plan_beyond(load, sides):
+    jobs = []
+    for system in SYSTEMS:
+        order = [sides["base"], sides["ours"]]
+        if system in load.again:
+            order.append(sides["again"])
+        if system in load.parts:
+            order += [
+                Side(name, sides["ours"].kernel, f"{APPEND} {words}")
+                for name, words in PARTS.items()
+            ]
+        jobs += [Job("beyond", side, LARGE, [Cell(system, **load.beyond)], 0) for side in order]
+    return jobs
+
+
+def alternate(rounds):
+    """(round, name): both kernels, every second round in the other order."""
+    for number in range(rounds):
+        for name in ("ours", "base") if number % 2 else ("base", "ours"):
+            yield number, name
+
+
+def block(load, system, values):
+    """One of the tables of 2015: all processes and files, one pool."""
+    return [
+        Cell(system, processes, files, values, load.sets)
+        for files in load.files
+        for processes in load.processes
+    ]
+
+
+def carry_out(result, jobs):
+    """Run all guests, and say how long the rest will take."""
+    done, start = 0.0, time.monotonic()
+    whole = sum(job.work for job in jobs)
+    for number, job in enumerate(jobs):
+        with step(f"{job.title}, {number + 1} of {len(jobs)}") as now:
+            now.note = remaining(done, whole, time.monotonic() - start)
+            run_job(result, job)
+        done += job.work
+
+
+def remaining(done, whole, seconds):
+    if not done:
+        return ""
+    minutes = seconds / done * (whole - done) / 60
+    return f"about {minutes:.0f} min were left at its start"
+
+
+def run_job(result, job):
+    if job.kind == "seconds":
+        take_seconds(result, job)
+    else:
+        count(result, job)
+
+
+# Guests.
+
+
+def script(cells, disk, turns=False):
+    """What a guest runs: a new file system for each cell.
+
+    With turns, the processes of a cell interleave the same way each time.
+    """
+    lines = [
+        "echo -1 > /proc/sys/kernel/sched_rt_runtime_us",
+        "cd /proc/sys/vm",
+        "echo 0 > dirty_writeback_centisecs",
+        "echo 90 > dirty_ratio",
+        "echo 80 > dirty_background_ratio",
+        "cd /",
+    ]
+    for cell in cells:
+        lines += [
+            mkfs(cell.system, disk),
+            f"mount {MOUNTS[cell.system]} /dev/ram0 /mnt",
+            "echo '=== cell'",
+            f"xattr_bench /mnt -p {cell.processes} -f {cell.files} "
+            f"-v {cell.values} -n {cell.sets}" + (" -t" if turns and cell.processes > 1 else ""),
+            "umount /mnt",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def mkfs(system, disk):
+    """The same file system each time, with blocks as large disks have them."""
+    return (
+        f"mkfs.ext4 -q -t {system} -b 4096 -I 256 -m 0 -O ^has_journal "
+        f"-N {disk.inodes} -U {UUID} -E nodiscard,lazy_itable_init=1,"
+        f"hash_seed={UUID} /dev/ram0 {disk.size}"
+    )
+
+
+def options(job):
+    return {
+        "mem": MEMORY,
+        "append": job.side.append,
+        "programs": ["mkfs.ext4"],
+        "timeout": 60 + job.work / 2000,
+    }
+
+
+def take_seconds(result, job):
+    machine = vm.Guest(job.side.kernel, script(job.cells, job.disk), cpus=2, **options(job))
+    with machine:
+        output = machine.finish().output
+    result.command(f"{job.kind}-{job.side.name}", machine.command())
+    for cell, said in zip(job.cells, parse(output, job.cells)):
+        keep(result, job, cell, said)
+
+
+def count(result, job):
+    segments, output, command = insncounts.count(
+        job.side.kernel, script(job.cells, job.disk, turns=True), **options(job)
+    )
+    result.command(f"{job.kind}-{job.side.name}", command)
+    if [segment.label for segment in segments] != [1] * len(job.cells):
+        die(f"the QEMU plugin saw {len(segments)} segments of {len(job.cells)}")
+    own = functions(job.side.kernel, "fs/mbcache.o")
+    clock = functions(job.side.kernel, *CLOCK)
+    for cell, said, segment in zip(job.cells, parse(output, job.cells), segments):
+        check_memory(segment)
+        keep(result, job, cell, said, **instructions(segment, own, clock))
+
+
+def check_memory(segment):
+    """A cache that must give back entries says nothing about its cap."""
+    if segment.entries[RECLAIM]:
+        die(
+            f"the guest ran short of memory: {RECLAIM} was called "
+            f"{segment.entries[RECLAIM]} times while attributes were set"
+        )
+
+
+def instructions(segment, own, clock):
+    """Those of the kernel; user space does the same in both."""
+    kernel = {name: count for name, count in segment.insns.items() if name != insncounts.USER}
+    return {
+        "all_insns": sum(kernel.values()),
+        "insns": sum(count for name, count in kernel.items() if name not in clock),
+        "mbcache_insns": sum(count for name, count in kernel.items() if name in own),
+    }
+
+
+def functions(kernel, *patterns):
+    """Of object files, but for names that others have as well."""
+    found = set()
+    for path in (one for name in patterns for one in kernel.obj.glob(name)):
+        listing = run(["nm", path]).stdout.splitlines()
+        found |= {
+            insncounts.PART.sub("", line.split()[-1])
+            for line in listing
+            if line.split()[-2] in "tT"
+        }
+    if not found:
+        die(f"{kernel.obj}: no functions in {' '.join(patterns)}")
+    lines = (kernel.obj / "System.map").read_text().splitlines()
+    several = collections.Counter(line.split()[2] for line in lines)
+    return {one for one in found if several[one] <= 1}
+
+
+def keep(result, job, cell, said, **more):
+    result.run(
+        job.kind,
+        kernel=job.side.name,
+        round=job.number,
+        **cell._asdict(),
+        seconds=said["seconds"],
+        distinct=said["distinct"],
+        blocks=said["blocks"],
+        **more,
+    )
+
+
+def parse(output, cells):
+    """What xattr_bench printed for each cell, as numbers."""
+    parts = output.split("=== cell\n")[1:]
+    reports = [dict(line.split(": ", 1) for line in part.splitlines()) for part in parts]
+    reports = [{name: float(value) for name, value in one.items()} for one in reports]
+    if len(reports) != len(cells):
+        die(f"the guest reported {len(reports)} cells of {len(cells)}")
+    for cell, said in zip(cells, reports):
+        check_report(cell, said)
+    return reports
+
+
+def check_report(cell, said):
+    """All sets of the cell were made, and their values could be shared."""
+    if said["errors"] or said["sets"] != cell.processes * cell.sets:
+        die(
+            f"{said['sets']:.0f} sets of {cell.processes * cell.sets} were "
+            f"made on {cell.system}, {said['errors']:.0f} failed"
+        )
+    if said["blocks"] < said["distinct"]:
+        die(
+            f"{said['distinct']:.0f} different values took "
+            f"{said['blocks']:.0f} blocks of {cell.system}: they do not go "
+            "to blocks"
+        )
+
+
+# Figures.
+
+
+def chosen(result, kind, **wanted):
+    return [
+        one
+        for one in result.runs(kind)
+        if all(one[name] == value for name, value in wanted.items())
+    ]
+
+
+def place(one):
+    """What a run is compared at."""
+    return {name: one[name] for name in Cell._fields}
+
+
+def ratios(result, kind, name, above="ours"):
+    """`above` by the base at each cell, by the mean of the base's guests.
+
+    The base again is compared with the base's first guest.
+    """
+    below = ("base",) if above == "again" else ("base", "again")
+    found = []
+    for one in chosen(result, kind, kernel=above):
+        same = [
+            run[name] for other in below for run in chosen(result, kind, kernel=other, **place(one))
+        ]
+        found.append(one[name] / statistics.fmean(same))
+    return found
+
+
+def furthest(values):
+    """From 1, either way."""
+    return max(values, key=lambda value: max(value, 1 / value))
+
+
+def seed_figures(result):
+    figure = result.figure
+    without_clock = ratios(result, "count", "insns")
+    figure("insn_ratio_seed_range_max", max(without_clock))
+    figure("insn_ratio_seed_range_median", statistics.median(without_clock))
+    figure("insn_ratio_seed_range_min", min(without_clock))
+    figure("insn_total_ratio_seed_range_max", max(ratios(result, "count", "all_insns")))
+    own = ratios(result, "count", "mbcache_insns")
+    figure("mbcache_insn_ratio_seed_range_max", max(own))
+    figure("mbcache_insn_ratio_seed_range_median", statistics.median(own))
+    # Of all cells: processes that meet make a block more now and then.
+    figure("disk_ratio_seed_range", total_blocks(result, "ours") / total_blocks(result, "base"))
+    figure("insn_aa_ratio_seed_range_worst", furthest(ratios(result, "count", "insns", "again")))
+    figure(
+        "insn_total_aa_ratio_seed_range_worst",
+        furthest(ratios(result, "count", "all_insns", "again")),
+    )
+    figure(
+        "seconds_ratio_seed_range_median", statistics.median(ratios(result, "seconds", "seconds"))
+    )
+
+
+def total_blocks(result, name):
+    return sum(one["blocks"] for one in chosen(result, "count", kernel=name))
+
+
+def beyond_figures(result):
+    """The figure is that of the worse file system."""
+    for short, name in (
+        ("insn", "insns"),
+        ("disk", "blocks"),
+        ("insn_total", "all_insns"),
+        ("mbcache_insn", "mbcache_insns"),
+    ):
+        found = dict(zip(systems(result, "ours"), ratios(result, "beyond", name)))
+        result.figure(f"{short}_ratio_beyond_cap", max(found.values()))
+        for system, ratio in found.items():
+            result.figure(f"{short}_ratio_beyond_cap_{system}", ratio)
+    for short, name in (("insn", "insns"), ("disk", "blocks")):
+        result.figure(
+            f"{short}_aa_ratio_beyond_cap_worst", furthest(ratios(result, "beyond", name, "again"))
+        )
+        for part in PARTS:
+            found = zip(systems(result, part), ratios(result, "beyond", name, part))
+            for system, ratio in found:
+                result.figure(f"{short}_ratio_beyond_cap_{part}_only_{system}", ratio)
+
+
+def systems(result, name):
+    return [one["system"] for one in chosen(result, "beyond", kernel=name)]
+
+
+# Tables.
+
+
+def show(result, load):
+    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
+    for system in SYSTEMS:
+        for values in load.values:
+            print(
+                f"\n  {system}, V={values}, {load.sets} sets of each "
+                "process: seconds of the base and of ours; instructions "
+                "ours/base"
+            )
+            table(
+                [
+                    [
+                        files,
+                        *(
+                            text(result, Cell(system, processes, files, values, load.sets))
+                            for processes in load.processes
+                        ),
+                    ]
+                    for files in load.files
+                ],
+                ("F\\P", *load.processes),
+            )
+    show_beyond(result, load)
+
+
+def text(result, cell):
+    """A cell of the table."""
+    where = cell._asdict()
+    base, ours = (
+        statistics.median(one["seconds"] for one in chosen(result, "seconds", kernel=name, **where))
+        for name in ("base", "ours")
+    )
+    (one,) = chosen(result, "count", kernel="ours", **where)
+    below = [
+        run["insns"]
+        for name in ("base", "again")
+        for run in chosen(result, "count", kernel=name, **where)
+    ]
+    return f"{base:.3f},{ours:.3f}; {one['insns'] / statistics.fmean(below):.3f}"
+
+
+def show_beyond(result, load):
+    titles = {
+        "base": "base",
+        "again": "base again",
+        "ours": "ours",
+        "buckets": f"ours, {BUCKETS_ONLY}",
+        "entries": f"ours, {ENTRIES_ONLY}",
+    }
+    print(
+        f"\n  beyond the cap: F={load.beyond['files']}, V={load.beyond['values']}, "
+        "each file set once"
+    )
+    table(
+        [
+            (
+                one["system"],
+                titles[one["kernel"]],
+                f"{one['insns'] / one['sets']:.0f}",
+                f"{one['mbcache_insns'] / one['sets']:.0f}",
+                f"{one['blocks']:.0f}",
+                f"{one['distinct']:.0f}",
+            )
+            for one in result.runs("beyond")
+        ],
+        ("", "kernel", "instructions a set", "of mbcache", "blocks", "values used"),
+    )

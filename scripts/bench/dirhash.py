@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""fs/ext4/hash.c, of the base and of ours, built in user space as it stands.
+
+What it takes from the kernel is in tools/testing/boothash/dirhash/ext4.h; the
+programs beside that file are linked with the base twice and ours once.
+"""
+
+import re
+
+from common import BUILD, die, run, write_if_changed
+from guest import initramfs, uml
+from series import compose, source
+
+FILE = "fs/ext4/hash.c"
+TOOLS = initramfs.TOOLS / "dirhash"
+FOLDER = BUILD / "dirhash"
+INCLUDE = re.compile(r"^#include <([\w/.]+)>$", re.M)
+# What makes code, as an x86-64 kernel has it.
+KERNEL = [
+    "-std=gnu11",
+    "-O2",
+    "-funsigned-char",
+    "-fno-strict-aliasing",
+    "-fno-common",
+    "-fno-PIE",
+    "-mno-sse",
+    "-mno-mmx",
+    "-mno-avx",
+    "-mno-80387",
+    "-mpreferred-stack-boundary=3",
+    "-mskip-rax-setup",
+    "-mtune=generic",
+    "-mno-red-zone",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-delete-null-pointer-checks",
+    "-fno-allow-store-data-races",
+    "-fno-stack-protector",
+    "-fomit-frame-pointer",
+    "-ftrivial-auto-var-init=zero",
+    "-fno-strict-overflow",
+    "-fconserve-stack",
+    "-fno-jump-tables",
+]
+# No option is on: no folded names, no test.
+OPTIONS = ["-DIS_ENABLED(option)=0"]
+# Else a loop of a few nanoseconds is as fast as where it happens to lie.
+PLACED = ["-falign-functions=64"]
+WARNINGS = ["-Wall", "-Wextra", "-Wno-sign-compare"]
+
+
+def text(commit):
+    """The file at a commit."""
+    found = compose.blob(f"{commit}:{FILE}", source.base_repo())
+    if not found:
+        die(f"{commit} has no {FILE}")
+    return found
+
+
+def build(program, base, ours, compiler="plain", folder=None):
+    """Link a program with two texts of the file; the path of the program."""
+    folder = folder or FOLDER / compiler
+    objects = [
+        compile_one(folder, name, body, compiler)
+        for name, body in (("base", base), ("again", base), ("ours", ours))
+    ]
+    result = folder / program
+    gcc(
+        "-O2",
+        "-fno-PIE",
+        "-no-pie",
+        *PLACED,
+        *WARNINGS,
+        "-I",
+        TOOLS,
+        TOOLS / f"{program}.c",
+        *objects,
+        "-o",
+        result,
+    )
+    return result
+
+
+def compile_one(folder, name, body, compiler):
+    """One text under a name of its own, with empty files as headers."""
+    place = folder / name
+    write_if_changed(place / "hash.c", body)
+    for header in INCLUDE.findall(body):
+        write_if_changed(place / "include" / header, "")
+    result = place / "hash.o"
+    gcc(
+        *KERNEL,
+        *PLACED,
+        *uml.FLAGS[compiler].split(),
+        *WARNINGS,
+        *OPTIONS,
+        "-I",
+        place / "include",
+        "-I",
+        TOOLS,
+        f"-Dext4fs_dirhash={name}_dirhash",
+        "-c",
+        place / "hash.c",
+        "-o",
+        result,
+    )
+    return result
+
+
+def gcc(*words):
+    run(["gcc", *words], what=f"building {FILE} in user space")

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One picture a file; Debian's Python, which has matplotlib, runs them."""

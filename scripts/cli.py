@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The entry of every make target: cli.py VERB, or cli.py bench NAME."""
+
+import importlib
+import os
+import sys
+
+from common import Failure, die
+
+# Verb of the Makefile: module and function that does it.
+VERBS = {
+    "setup": "common.packages:setup",
+    "install-tools": "tool.install:install",
+    "uninstall-tools": "tool.install:uninstall",
+    "tree": "series.worktree:tree",
+    "export": "series.export:export",
+    "mail": "series.mail:mail",
+    "check-series": "series.check:check",
+    "clean": "series.cleanup:clean",
+    "distclean": "series.cleanup:distclean",
+    "kernel": "kernel.build:kernel",
+    "deb": "kernel.deb:deb",
+    "boot": "guest.boot:boot",
+    "shell": "guest.boot:shell",
+    "bench-compare": "bench.run:compare",
+    "report": "report.run:report",
+    "test": "check.tests:test",
+    "test-long": "check.tests:test_long",
+}
+
+
+def function(argv):
+    """The function and its arguments that the words of a command line name."""
+    if len(argv) == 2 and argv[0] == "bench":
+        return "bench.run:bench", argv[1:]
+    if len(argv) == 1 and argv[0] in VERBS:
+        return VERBS[argv[0]], []
+    return die(
+        f"expected a verb, one of {', '.join(VERBS)}, or bench NAME; "
+        f"got {' '.join(argv) or 'nothing'!r}"
+    )
+
+
+def call(argv):
+    place, arguments = function(argv)
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)(*arguments)
+
+
+def main():
+    # Progress must come in order with what commands print, also in a pipe.
+    sys.stdout.reconfigure(line_buffering=True)
+    try:
+        status = call(sys.argv[1:])
+        return status if isinstance(status, int) else 0
+    except Failure as failure:
+        print(f"boothash: {failure}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader went away (make help | head).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("boothash: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0
+"""User-mode Linux: kernels that run as a process, for timings inside them."""
+
+import contextlib
+import functools
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+from common import ROOT, die, run
+from kernel import build
+from series import compose, gitcmd, source
+
+CONFIG = build.CONFIGS / "um.config"
+# The benchmarks that are built in, one into a kernel: each has a folder here.
+BENCHES = "tools/testing/boothash"
+SHARED = f"{BENCHES}/um_bench.h"
+# With the large code model, the default of this architecture, each call goes
+# through a register, as on no real machine.
+FLAGS = {
+    "plain": "-mcmodel=small",
+    "retpoline": "-mcmodel=small -mindirect-branch=thunk-inline "
+    "-mindirect-branch-register -fno-jump-tables",
+}
+INDIRECT = re.compile(r"\tcall +\*")
+THUNK = re.compile(r"\tpause")
+
+# The memory of the machine is a file; with huge pages a look at it misses the
+# TLB as seldom as in a kernel.  The mount ends with the process.  Without one
+# the kernel finds a place by itself.
+RUN = r"""
+unset TMPDIR
+if [ "$1" ] && mount -t tmpfs -o "huge=always,size=$1" tmpfs "$HOME/memory"
+then
+    echo "uml: huge pages"
+    export TMPDIR="$HOME/memory"
+else
+    echo "uml: small pages"
+fi
+shift
+exec "$@"
+"""
+HUGE = "uml: huge pages"
+
+
+def name(flavour, compiler):
+    return f"um-{flavour}" + ("" if compiler == "plain" else f"-{compiler}")
+
+
+def bench_files(bench):
+    """What a benchmark consists of, from the root of the tree."""
+    return [
+        SHARED,
+        *sorted(
+            str(path.relative_to(ROOT))
+            for path in (ROOT / BENCHES / bench).iterdir()
+            if path.name == "Kbuild" or path.suffix in (".c", ".h")
+        ),
+    ]
+
+
+def with_bench(bench, commit):
+    """A commit with a benchmark built in."""
+    repo = source.base_repo()
+    with gitcmd.private_index(commit, repo) as env:
+        for file in bench_files(bench):
+            compose.replace(file, (ROOT / file).read_text(), repo, env)
+        top = compose.blob(":Kbuild", repo, env)
+        compose.replace("Kbuild", f"{top}obj-y += {BENCHES}/{bench}/\n", repo, env)
+        tree = gitcmd.out("write-tree", repo=repo, env=env)
+    return gitcmd.out(
+        "commit-tree",
+        tree,
+        "-p",
+        commit,
+        "-m",
+        "a benchmark built in",
+        repo=repo,
+        env=gitcmd.signature(source.PERSON, source.DATE),
+    )
+
+
+def kernel(bench, flavour, commit, compiler="plain", fragments=(), calls=()):
+    """Build a commit as user-mode Linux with a benchmark in it.
+
+    `calls` are objects whose indirect calls must be as the compiler was asked
+    to make them.
+    """
+    result = build.build(
+        name(flavour, compiler),
+        [CONFIG, *fragments],
+        with_bench(bench, commit),
+        flags=["ARCH=um", "SUBARCH=x86_64", f"KCFLAGS={FLAGS[compiler]}"],
+        targets=["vmlinux"],
+    )
+    for file in calls:
+        check_calls(result.obj / file, compiler)
+    return result
+
+
+def check_calls(path, compiler):
+    """The compiler must have made indirect calls in the way asked for."""
+    code = run(["objdump", "-d", "--no-show-raw-insn", path]).stdout
+    calls, thunks = len(INDIRECT.findall(code)), len(THUNK.findall(code))
+    wrong = calls or not thunks if compiler == "retpoline" else not calls
+    if wrong:
+        die(f"{path}: {calls} indirect calls and {thunks} retpolines, in a {compiler} kernel")
+
+
+@functools.cache
+def namespace():
+    """Words for a run with mounts of its own; none where that is refused."""
+    words = ["unshare", "--mount"]
+    if os.geteuid():
+        words += ["--user", "--map-root-user"]
+    refused = run([*words, "true"], check=False).returncode
+    return [] if refused else words
+
+
+def command(vmlinux, mem, append):
+    """The words of one run, with so many MiB of memory."""
+    private = namespace()
+    # Addresses that the host randomises would change the size of memory.
+    return [
+        *private,
+        "setarch",
+        "-R",
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        "sh",
+        "-c",
+        RUN,
+        "sh",
+        f"{mem + 1024}M" if private else "",
+        vmlinux,
+        f"mem={mem}M",
+        "con=null",
+        "con0=null,fd:1",
+        *append,
+    ]
+
+
+def boot(vmlinux, mem=4096, append=(), limit=120):
+    """Run a kernel to its end; what it printed."""
+    with tempfile.TemporaryDirectory() as home:
+        os.mkdir(f"{home}/memory")
+        words = [str(word) for word in command(vmlinux, mem, append)]
+        # It takes its terminal and its folders from here, and nothing else.
+        with subprocess.Popen(
+            words,
+            env=build.environment() | {"HOME": home},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process:
+            try:
+                output, _ = process.communicate(timeout=limit)
+            except subprocess.TimeoutExpired:
+                die(f"{vmlinux}: user-mode Linux did not end within {limit} s")
+            finally:
+                stop(process)
+    text = output.decode(errors="replace").replace("\r", "")
+    if process.returncode or "Kernel panic" in text:
+        said = re.search(r"Kernel panic.*", text)
+        die(
+            f"{vmlinux}: user-mode Linux ended with status "
+            f"{process.returncode}: {said[0] if said else text[-200:]}"
+        )
+    return text
+
+
+def cache_mb(level=2):
+    """Size of a level of cache of one processor; 2 where it is not known."""
+    folder = Path("/sys/devices/system/cpu/cpu0/cache")
+    for index in sorted(folder.glob("index*")):
+        if (index / "level").read_text().strip() == str(level):
+            size = (index / "size").read_text().strip()
+            return max(1, int(size.removesuffix("K")) >> 10)
+    return 2
+
+
+def stop(process):
+    """End what is left of a run; its helpers are in its session."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Small guests: a kernel, an initramfs, a job, and a verdict that is sure.
+
+A job is a shell script.  What it prints and its exit status leave the guest
+through virtio ports into files, exactly and apart from the console.  Only a
+guest that delivers a status has ended well; one that panics, hangs, complains
+or goes silently raises GuestError with one line of reason.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from common import BUILD, die
+from guest import accelerator as accelerators
+from guest import initramfs, limits
+
+SECONDS = 30  # time limit of a job with KVM
+PROBE_SECONDS = 10  # KVM boots a guest in one or two
+SHOWN = 30  # console lines shown with a failure
+
+# oops=panic: a guest that faulted has failed, whatever its job says.
+COMMAND_LINE = "console=ttyS0 earlyprintk=ttyS0,115200 panic=-1 oops=panic"
+
+PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
+# What a sound kernel never writes.
+COMPLAINT = re.compile(
+    r"WARNING: |BUG: |Oops: |INFO: task .* blocked for more"
+    r"|rcu: INFO: .* (stall|detected)|soft lockup|UBSAN: |KASAN: |KCSAN: "
+    r"|possible (circular|recursive) locking"
+)
+
+
+class GuestError(Exception):
+    """A guest that failed.
+
+    .kind is panic, hang, silent, complaint, status or qemu; .reason says it in
+    one line; .details is the end of the console and of the job's output.
+    """
+
+    def __init__(self, kind, reason, details=()):
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = reason
+        self.details = list(details)
+
+    def __str__(self):
+        return "\n".join([self.reason, *("    | " + d for d in self.details)])
+
+
+@dataclass
+class Result:
+    status: int  # exit status of the job
+    output: str  # what it printed, standard error included
+    console: str  # the kernel's messages
+    seconds: float  # from the start of QEMU to its end
+
+    @property
+    def complaints(self):
+        return complaints(self.console)
+
+
+def complaints(console):
+    return [line for line in console.splitlines() if COMPLAINT.search(line)]
+
+
+def accelerator(kernel):
+    """What guests run with on this machine; probed with the given kernel."""
+
+    def boots(name):
+        trial = accelerators.Accelerator(name, "probe")
+        try:
+            run(kernel, "true", accel=trial, mem="128M", timeout=PROBE_SECONDS)
+        except GuestError as error:
+            if error.kind == "hang":
+                return f"a guest did not run within {PROBE_SECONDS} s"
+            return error.reason
+        return None
+
+    return accelerators.choose(boots)
+
+
+def run(kernel, script, **options):
+    """Run a job in a guest of its own and return its Result; see Guest."""
+    with Guest(kernel, script, **options) as guest:
+        return guest.finish()
+
+
+def new_folder():
+    """A folder for one guest; those of killed scripts are swept away."""
+    base = BUILD / "guests"
+    base.mkdir(parents=True, exist_ok=True)
+    for old in base.glob("guest-*-*"):
+        if not os.path.exists(f"/proc/{old.name.split('-')[1]}"):
+            shutil.rmtree(old, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"guest-{os.getpid()}-", dir=base))
+
+
+class Guest:
+    """A guest that runs; leave the with block and it is gone.
+
+    kernel      path of a vmlinux or bzImage, or an object with .vmlinux
+    script      run with `sh -e`; busybox and our guest programs are there
+    mem, cpus   as `512M` and 2
+    append      more kernel command line
+    timeout     seconds with KVM; emulation gets more
+    files       guest path -> host Path, text or bytes
+    programs    host programs that come along with their libraries
+    disk        size of an empty /dev/vda, as `256M`
+    gdb         a gdb server waits in the socket `gdb.sock` of .folder
+    qemu        more QEMU arguments
+    parallel    True: emulated processors run at the same time; for kernels
+                without CONFIG_JUMP_LABEL, see accelerator.py
+    check       False: a job may exit with another status than 0
+    complaints  True: the kernel may complain
+    """
+
+    def __init__(
+        self,
+        kernel,
+        script,
+        *,
+        mem="512M",
+        cpus=2,
+        append="",
+        timeout=SECONDS,
+        files=None,
+        programs=(),
+        disk=None,
+        gdb=False,
+        qemu=(),
+        parallel=False,
+        check=True,
+        complaints=False,
+        accel=None,
+    ):
+        self.kernel = Path(getattr(kernel, "vmlinux", kernel))
+        if not self.kernel.is_file():
+            die(f"{self.kernel}: no such kernel image")
+        self.accel = accel or accelerator(self.kernel)
+        self.mem = limits.memory(mem, "mem")
+        self.cpus = limits.cpus(str(cpus), "cpus")
+        self.append = f"{COMMAND_LINE} {'nokaslr ' if gdb else ''}{append}"
+        self.limit = self.accel.limit(timeout)
+        self.check, self.complaints = check, complaints
+        self.parallel = parallel
+        self.folder = new_folder()
+        self.pauses = 0
+        self.process = None
+        self._control = None
+        self._write("initramfs", initramfs.build(script, files, programs))
+        self.extra = [*self._disk(disk), *self._gdb(gdb), *qemu]
+
+    def _write(self, name, data=b""):
+        (self.folder / name).write_bytes(data)
+
+    def _text(self, name):
+        path = self.folder / name
+        if not path.exists():
+            return ""
+        return path.read_text(errors="replace").replace("\r", "")
+
+    def _disk(self, size):
+        if not size:
+            return []
+        with open(self.folder / "disk", "wb") as disk:
+            disk.truncate(limits.size(size))
+        return ["-drive", "file=disk,format=raw,if=virtio,cache=unsafe"]
+
+    @staticmethod
+    def _gdb(wanted):
+        return (
+            ["-chardev", "socket,id=gdb,path=gdb.sock,server=on,wait=off", "-gdb", "chardev:gdb"]
+            if wanted
+            else []
+        )
+
+    @property
+    def console(self):
+        return self._text("console")
+
+    @property
+    def output(self):
+        return self._text("output")
+
+    def command(self):
+        """The QEMU command line; relative names are in the guest's folder."""
+
+        def port(name, backend):
+            return [
+                "-chardev",
+                f"{backend},id={name}",
+                "-device",
+                f"virtserialport,chardev={name},name={name}",
+            ]
+
+        return [
+            # The kernel ends QEMU when we die, however we die.
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            accelerators.QEMU,
+            "-nodefaults",
+            "-no-user-config",
+            "-display",
+            "none",
+            "-no-reboot",
+            "-M",
+            "q35",
+            "-accel",
+            self.accel.qemu(self.parallel),
+            "-cpu",
+            "host" if self.accel.name == "kvm" else "max",
+            "-m",
+            f"{self.mem >> 10}K",
+            "-smp",
+            str(self.cpus),
+            "-kernel",
+            str(self.kernel.resolve()),
+            "-initrd",
+            "initramfs",
+            "-append",
+            self.append,
+            "-serial",
+            "file:console",
+            "-device",
+            "virtio-serial-pci",
+            *port("output", "file,path=output"),
+            *port("status", "file,path=status"),
+            *port("control", "socket,path=control.sock,server=on,wait=off"),
+            *self.extra,
+        ]
+
+    def __enter__(self):
+        self.start = time.monotonic()
+        with open(self.folder / "qemu", "wb") as messages:
+            try:
+                self.process = subprocess.Popen(
+                    self.command(),
+                    cwd=self.folder,
+                    start_new_session=True,
+                    stdin=subprocess.DEVNULL,
+                    stdout=messages,
+                    stderr=messages,
+                )
+            except FileNotFoundError as error:
+                self._remove()
+                die(f"{error.filename}: not found; `make setup` installs what is needed")
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self._kill()
+        if self._control:
+            self._control.close()
+        self._remove()
+
+    def _kill(self):
+        if self.process and self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def _remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _fail(self, kind, reason):
+        console = self.console.splitlines()[-SHOWN:]
+        output = self.output.splitlines()[-SHOWN:]
+        details = ["console:", *console]
+        if output:
+            details += ["output of the job:", *output]
+        raise GuestError(kind, reason, details)
+
+    def _problem(self):
+        """Why a guest that still runs will never end, or None."""
+        if "KVM internal error" in self._text("qemu"):
+            return "kvm stopped the guest with an internal error"
+        if time.monotonic() - self.start > self.limit:
+            return f"the guest hung: it did not end within {self.limit:.0f} s ({self.accel.name})"
+        return None
+
+    def _wait(self, done):
+        """Wait until done() holds or the guest has ended."""
+        while not done() and self.process.poll() is None:
+            problem = self._problem()
+            if problem:
+                self._kill()
+                self._end_if_panic()
+                self._fail("hang", problem)
+            time.sleep(0.02)
+
+    def _end_if_panic(self):
+        panic = PANIC.search(self.console)
+        if panic:
+            self._fail("panic", f"the guest panicked: {panic[1].strip()}")
+
+    def ready(self):
+        """Wait until the job calls `wait-for-host`; then it stands still."""
+        self.pauses += 1
+        self._wait(lambda: self._stops() >= self.pauses)
+        if self._stops() < self.pauses:
+            self._verdict()
+            self._fail("silent", "the guest ended and never waited for the host")
+
+    def _stops(self):
+        return self.output.splitlines().count("READY")
+
+    def go(self):
+        """Let the job go on after `wait-for-host`."""
+        if not self._control:
+            self._control = socket.socket(socket.AF_UNIX)
+            # A socket's path may have 107 characters; this one always fits.
+            folder = os.open(self.folder, os.O_PATH)
+            self._control.connect(f"/proc/self/fd/{folder}/control.sock")
+            os.close(folder)
+        self._control.sendall(b"go\n")
+
+    def finish(self):
+        """Wait for the end of the guest and judge it."""
+        self._wait(lambda: False)
+        status = self._verdict()
+        return Result(status, self.output, self.console, time.monotonic() - self.start)
+
+    def _verdict(self):
+        self._end_if_panic()
+        if self.process.returncode:
+            lines = self._text("qemu").splitlines() or ["no message"]
+            self._fail("qemu", f"qemu ended with status {self.process.returncode}: {lines[-1]}")
+        match = re.fullmatch(r"status (\d+)\n", self._text("status"))
+        if not match:
+            self._fail("silent", "the guest ended silently: no status from its job")
+        found = complaints(self.console)
+        if found and not self.complaints:
+            self._fail("complaint", f"the guest's kernel complained: {found[0]}")
+        status = int(match[1])
+        if status and self.check:
+            self._fail("status", f"the guest's job failed with status {status}")
+        return status

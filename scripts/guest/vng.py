@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Guests with the host's own userland: virtme-ng, the host's files over 9p."""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from common import BUILD, Step, die, write_if_changed
+from guest import accelerator as accelerators
+from guest import initramfs
+from guest.vm import PANIC, SHOWN, GuestError, complaints
+
+FOLDER = BUILD / "boot"
+CONSOLE = FOLDER / "console.log"
+# Where the guest finds our programs and its script: the host's /tmp and /run
+# are hidden in it, and our repository may be there.
+PROGRAMS = "/run/boothash/bin"
+JOB = "/run/boothash/job"
+NO_STATUS = 255  # virtme-run's own, when the guest left none
+
+
+def wrapper(accel):
+    """A QEMU that the kernel ends together with virtme-run."""
+    # virtme-run names KVM itself, and nothing for emulation.
+    more = f" -accel {accel.qemu()}" if accel.name == "tcg" else ""
+    path = FOLDER / "qemu"
+    write_if_changed(
+        path,
+        f'#!/bin/sh\nexec setpriv --pdeathsig KILL {shutil.which(accelerators.QEMU)} "$@"{more}\n',
+    )
+    path.chmod(0o755)
+    return path
+
+
+def job(script):
+    """The folder that the guest finds its script in."""
+    folder = FOLDER / "job"
+    write_if_changed(folder / "script", script)
+    return folder
+
+
+def words(text, name="APPEND"):
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        die(f"{name}={text}: {error}; accepted: kernel parameters, quoted as for a shell")
+
+
+def command(venv, image, accel, mem, cpus, append, script=None):
+    """The virtme-run command line; with no script it gives a prompt."""
+    cmd = [
+        str(venv / "bin" / "virtme-run"),
+        "--kimg",
+        str(image),
+        "--mods=none",
+        "--qemu-bin",
+        str(wrapper(accel)),
+        "--memory",
+        f"{mem >> 10}K",
+        "--cpus",
+        str(cpus),
+        "--force-9p",
+        "--disable-microvm",
+        f"--rodir={PROGRAMS}={initramfs.tools()}",
+    ]
+    if accel.name == "tcg":
+        cmd.append("--disable-kvm")
+    if script:
+        cmd += [
+            f"--rodir={JOB}={job(script)}",
+            "--show-boot-console",
+            "--script-sh",
+            f"sh -e {JOB}/script 2>&1",
+        ]
+    else:
+        for folder in ("/etc", "/home", "/var"):
+            cmd.append(f"--overlay-rwdir={folder}")
+    for word in ("oops=panic", *words(append)):
+        cmd += ["-a", word]
+    return cmd
+
+
+def run(cmd, limit):
+    """Run the script in a guest, show what it prints, judge its end."""
+    start = time.monotonic()
+    progress = Step("boot the guest").begin()
+    process = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", *cmd],
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    readers = [
+        threading.Thread(target=to_screen, args=(process.stdout, progress)),
+        threading.Thread(target=to_file, args=(process.stderr,)),
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        status = process.wait(limit)
+    except subprocess.TimeoutExpired:
+        status = None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for reader in readers:
+            reader.join()
+        progress.end()
+    judge(status, limit)
+    return time.monotonic() - start
+
+
+def to_screen(stream, progress):
+    """Show what the script prints; its first line ends the boot."""
+    for number, line in enumerate(stream):
+        if not number:
+            progress.end()
+            print(progress.line())
+        sys.stdout.write(line.decode(errors="replace").replace("\r", ""))
+        sys.stdout.flush()
+
+
+def to_file(stream):
+    with open(CONSOLE, "wb") as console:
+        shutil.copyfileobj(stream, console)
+
+
+def judge(status, limit):
+    console = CONSOLE.read_text(errors="replace").replace("\r", "")
+    panic = PANIC.search(console)
+    found = complaints(console)
+    if panic:
+        fail("panic", f"the guest panicked: {panic[1].strip()}", console)
+    if status is None:
+        fail("hang", f"the guest hung: it did not end within {limit:.0f} s", console)
+    if status == NO_STATUS:
+        fail("silent", "the guest ended silently: no status from its script", console)
+    if found:
+        fail("complaint", f"the guest's kernel complained: {found[0]}", console)
+    if status:
+        # Its own words are on the screen already.
+        raise GuestError("status", f"the script in the guest failed with status {status}")
+
+
+def fail(kind, reason, console):
+    raise GuestError(kind, f"{reason}; full console: {CONSOLE}", console.splitlines()[-SHOWN:])

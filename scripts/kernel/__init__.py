@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Kernels: configuration, build, variants for tests and benchmarks, packages."""

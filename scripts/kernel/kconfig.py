@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Configure a kernel from fragments and prove that every line survived."""
+
+import re
+from pathlib import Path
+
+from common import ROOT, die, run, step
+
+SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
+UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
+START = re.compile(r"^# base: (\w+)$", re.MULTILINE)
+STARTS = ("tinyconfig", "defconfig", "allnoconfig")
+
+
+def text_of(fragment):
+    """A fragment is a file, or lines of one in a str."""
+    if isinstance(fragment, Path):
+        if not fragment.is_file():
+            die(f"{fragment}: no such configuration fragment")
+        return fragment.read_text()
+    return fragment
+
+
+def name_of(fragment):
+    if not isinstance(fragment, Path):
+        return "the configuration asked for"
+    inside = fragment.is_relative_to(ROOT)
+    return str(fragment.relative_to(ROOT) if inside else fragment)
+
+
+def values(text):
+    """{symbol: value}; 'n' for a symbol that is off."""
+    found = {}
+    for line in text.splitlines():
+        if match := SET.match(line):
+            found[match[1]] = match[2]
+        elif match := UNSET.match(line):
+            found[match[1]] = "n"
+    return found
+
+
+def start_target(fragments):
+    """The make target to start from: a line `# base: defconfig` asks for it."""
+    named = [m for f in fragments for m in START.findall(text_of(f))]
+    for name in named:
+        if name not in STARTS:
+            die(f"`# base: {name}` in a configuration fragment: accepted: {', '.join(STARTS)}")
+    return named[-1] if named else STARTS[0]
+
+
+def configure(src, obj, fragments, optional, make, start=None):
+    """Write obj/.config.  `start` is a text to begin with, else tinyconfig."""
+    obj.mkdir(parents=True, exist_ok=True)
+    log = obj.parent / "config.log"
+    with step(f"configure {obj.parent.name} kernel"):
+        if start is None:
+            make(src, obj, start_target(fragments), log=log)
+        else:
+            (obj / ".config").write_text(start)
+        paths = [on_disk(f, obj, n) for n, f in enumerate([*optional, *fragments])]
+        run(
+            [src / "scripts/kconfig/merge_config.sh", "-m", "-O", obj, obj / ".config", *paths],
+            log=log,
+            cwd=src,
+            what="merge_config.sh",
+        )
+        make(src, obj, "olddefconfig", log=log)
+    check((obj / ".config").read_text(), fragments)
+
+
+def on_disk(fragment, obj, number):
+    if isinstance(fragment, Path):
+        return fragment
+    path = obj.parent / f"fragment-{number}.config"
+    path.write_text(fragment)
+    return path
+
+
+def check(result, fragments):
+    """Name the lines that the kernel's configuration did not take."""
+    got, wanted = values(result), {}
+    for fragment in fragments:
+        for symbol, value in values(text_of(fragment)).items():
+            wanted[symbol] = (value, name_of(fragment))
+    lost = [
+        f"{symbol}={value} (from {where})"
+        for symbol, (value, where) in wanted.items()
+        if got.get(symbol, "n") != value
+    ]
+    if lost:
+        die(
+            f"the kernel's configuration lost {', '.join(lost)}: no such "
+            f"option, or something that it depends on is off"
+        )

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernels that tests and benchmarks compare: base and series, as they are
+and with what a measurement adds to them."""
+
+from common import ROOT
+from kernel import build
+from series import compose, extra_patch, gitcmd, source
+
+BASE = (build.CONFIGS / "guest.config",)
+PATCHES = ROOT / "scripts/bench/patches"
+COUNT_WAKEUPS = PATCHES / "count-wakeups.patch"
+# Locks initialised at one place are one class to lockdep, so that an array of
+# them is counted as one.
+INODE_LOCK_CLASSES = PATCHES / "inode-lock-classes.patch"
+LOCKSTAT = build.CONFIGS / "lockstat.config"
+VMLINUX = ("vmlinux",)
+
+
+def base_commit():
+    return gitcmd.ref("base", source.base_repo())
+
+
+def base(name="", *fragments, **options):
+    """The base kernel, built, with more configuration under a name of its own."""
+    flavour = f"base-{name}" if name else "base"
+    return build.build(flavour, [*BASE, *fragments], base_commit(), **options)
+
+
+def patched(name="", *fragments, commit=None, **options):
+    """The series, built, with more configuration under a name of its own."""
+    if not name:
+        return build.patched()
+    return build.build(
+        f"patched-{name}", [*build.GUEST, *fragments], commit or compose.compose(), **options
+    )
+
+
+def wakeups_commit():
+    """The base with counters for its hashed wait queues."""
+    return extra_patch.commit(COUNT_WAKEUPS, base_commit(), f"Linux {source.version()}")
+
+
+def base_counting_wakeups():
+    return build.build("base-counted", BASE, wakeups_commit())
+
+
+def lock_classes_commit():
+    """The series, with a lockdep class for each inode hash lock."""
+    return extra_patch.commit(INODE_LOCK_CLASSES, compose.compose(), "the series")
+
+
+def base_lockstat():
+    """The base kernel, which has one inode hash lock, counting locks."""
+    return base("lockstat", LOCKSTAT, targets=VMLINUX)
+
+
+def patched_lockstat():
+    return patched("lockstat", LOCKSTAT, commit=lock_classes_commit(), targets=VMLINUX)

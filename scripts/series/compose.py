@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Base kernel + stored patches + new files = commits, one a patch.
+
+All work is done in a private index of the base repository: no work tree is
+touched, and the same input gives the same commit ids.
+"""
+
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from common import ROOT, die, step
+from series import gitcmd, maintainers, patchfile, paths, source
+from series.paths import MAINTAINERS, in_repository
+
+NOBODY = ("boothash", "boothash@localhost")
+
+
+def folder():
+    return ROOT / "series" / source.base_name()
+
+
+def listed():
+    """Patch names in order, as the series file gives them."""
+    lines = (folder() / "series").read_text().splitlines()
+    return [word for line in lines if (word := line.partition("#")[0].strip())]
+
+
+def patches():
+    """Every patch of the series, parsed."""
+    names = listed()
+    for name in names:
+        if not (folder() / name).is_file():
+            die(f"series/{source.base_name()}/series names {name}, which is not there")
+        if names.count(name) > 1:
+            die(f"series/{source.base_name()}/series names {name} twice")
+    return [patchfile.read(folder() / name) for name in names]
+
+
+def inputs(series):
+    """Digest of each file that composing reads, by name: what was composed."""
+    files = [folder() / "series"] + [patch.path for patch in series]
+    files += [in_repository(name) for patch in series for name in patch.brings]
+    return {str(path.relative_to(ROOT)): digest(path) for path in files if path.is_file()}
+
+
+def digest(path):
+    mode = "x" if os.access(path, os.X_OK) else "-"
+    return mode + hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def compose():
+    """The commit of the whole series on the base; made only when needed."""
+    repo, series = source.base_repo(), patches()
+    check_brings(series, repo)
+    person = gitcmd.identity() or NOBODY
+    base = gitcmd.ref("base", repo)
+    key = json.dumps([base, person, inputs(series), recipe()])
+    name = "refs/boothash/cache/" + hashlib.sha256(key.encode()).hexdigest()
+    commit = gitcmd.ref(name, repo)
+    if commit:
+        return commit
+    with step(f"compose {len(series)} patches on Linux {source.version()}"):
+        commit = apply_all(series, repo, base, person)
+    gitcmd.git("update-ref", name, commit, repo=repo)
+    return commit
+
+
+def recipe():
+    """Digest of these modules: a change to them composes anew."""
+    return [
+        digest(Path(module.__file__))
+        for module in (sys.modules[__name__], patchfile, maintainers, paths)
+    ]
+
+
+def apply_all(series, repo, base, person):
+    with gitcmd.private_index(base, repo) as env:
+        parent = base
+        for number, patch in enumerate(series, 1):
+            apply_diff(patch, repo, env)
+            add_files(patch, repo, env)
+            parent = commit_index(
+                patch, repo, env, parent, gitcmd.signature(person, source.DATE + number)
+            )
+    return parent
+
+
+def commit_index(patch, repo, env, parent, who):
+    tree = gitcmd.out("write-tree", repo=repo, env=env)
+    return gitcmd.out("commit-tree", tree, "-p", parent, repo=repo, env=who, input=patch.message)
+
+
+def apply_diff(patch, repo, env, *options):
+    if not patch.diff:
+        return
+    # Hunks for MAINTAINERS are stored as if our sections were not in it.
+    sections = take_sections(repo, env) if MAINTAINERS in patch.changes() else []
+    done = gitcmd.git(
+        "apply",
+        "--cached",
+        "--whitespace=nowarn",
+        *options,
+        repo=repo,
+        env=env,
+        input=patch.diff,
+        check=False,
+    )
+    if done.returncode:
+        die(refusal(patch, done.stderr))
+    if sections:
+        replace(
+            MAINTAINERS, maintainers.merge(blob(":" + MAINTAINERS, repo, env), sections), repo, env
+        )
+
+
+def take_sections(repo, env):
+    """Take our sections out of the index's MAINTAINERS."""
+    text = blob(":" + MAINTAINERS, repo, env)
+    rest, ours = maintainers.split(text, blob("base:" + MAINTAINERS, repo, env))
+    if ours:
+        replace(MAINTAINERS, rest, repo, env)
+    return ours
+
+
+def blob(name, repo, env=None):
+    """The text of a file, or nothing when it is not there."""
+    return gitcmd.git("cat-file", "blob", name, repo=repo, env=env, check=False).stdout
+
+
+def replace(name, text, repo, env):
+    data = text.encode("utf-8", "surrogateescape")
+    gitcmd.git(
+        "update-index",
+        "-z",
+        "--index-info",
+        repo=repo,
+        env=env,
+        input=f"100644 {store(data, repo)}\t{name}\0",
+    )
+
+
+def refusal(patch, said):
+    """One line for what `git apply` says."""
+    where = f"series/{source.base_name()}/{patch.name}"
+    linux = f"Linux {source.version()} with the patches before it"
+    match = re.search(r"error: patch failed: (\S+):(\d+)", said)
+    if match:
+        number = patchfile.hunk_at(patch.diff, match[1], int(match[2]))
+        hunk = f"hunk {number}" if number else "a hunk"
+        return f"{where}: {hunk} of {match[1]} (line {match[2]}) does not apply to {linux}"
+    match = re.search(r"error: (\S+): does not exist in index", said)
+    if match:
+        return f"{where}: changes {match[1]}, which is not in {linux}"
+    match = re.search(r"<stdin>:(\d+): (.*?)\.?\n", said)
+    if match:
+        line = patch.diff.splitlines()[int(match[1]) - 1]
+        return f"{where}: {match[2]} in the line {line!r}"
+    errors = [line for line in said.splitlines() if line.startswith("error")]
+    return f"{where}: {(errors or ['git apply failed'])[0]}"
+
+
+def check_brings(series, repo):
+    """Each new file exists, is new, and belongs to one patch."""
+    owner = {}
+    for patch in series:
+        for name in patch.brings:
+            if name in owner:
+                die(f"{name}: brought by {owner[name]} and by {patch.name}")
+            owner[name] = patch.name
+            if not in_repository(name).is_file():
+                die(
+                    f"{patch.name} brings {name}, but there is no "
+                    f"{in_repository(name).relative_to(ROOT)}"
+                )
+    old = in_base([name for name in owner if name != MAINTAINERS], repo)
+    if old:
+        die(
+            f"{owner[old[0]]} brings {old[0]}, which Linux "
+            f"{source.version()} has: a change to it belongs into a hunk"
+        )
+    for patch in series:
+        check_hunks(patch, owner)
+
+
+def check_hunks(patch, owner):
+    patchfile.check_message(patch, patch.name)
+    ours = sorted(patch.changes() & (owner.keys() - {MAINTAINERS}))
+    if ours:
+        die(
+            f"{patch.name} has hunks for {ours[0]}, a new file that "
+            f"{owner[ours[0]]} brings: change the file itself"
+        )
+    if re.search(r"^new file mode ", patch.diff, re.MULTILINE):
+        die(
+            f"{patch.name} creates a file in a hunk: store the file whole "
+            f"and name it in a line `Brings:`"
+        )
+
+
+def in_base(names, repo):
+    if not names:
+        return []
+    return gitcmd.records("ls-tree", "-z", "--name-only", "base", "--", *names, repo=repo)
+
+
+def add_files(patch, repo, env):
+    """Put the files that a patch brings into the index."""
+    lines = []
+    for name in patch.brings:
+        path = in_repository(name)
+        mode = "100755" if os.access(path, os.X_OK) else "100644"
+        data = path.read_bytes()
+        if name == MAINTAINERS:
+            mode, data = "100644", merged(data, repo, env)
+        lines.append(f"{mode} {store(data, repo)}\t{name}\0")
+    if lines:
+        gitcmd.git("update-index", "-z", "--index-info", repo=repo, env=env, input="".join(lines))
+
+
+def merged(own, repo, env):
+    """The index's MAINTAINERS with our sections."""
+    text = blob(":" + MAINTAINERS, repo, env)
+    _, sections = maintainers.read_own(own.decode("utf-8", "surrogateescape"))
+    double = sorted(maintainers.headings(text) & {maintainers.heading(s) for s in sections})
+    if double:
+        die(f"MAINTAINERS: Linux {source.version()} already has a section {double[0]}")
+    return maintainers.merge(text, sections).encode("utf-8", "surrogateescape")
+
+
+def store(data, repo):
+    with tempfile.NamedTemporaryFile() as temp:
+        temp.write(data)
+        temp.flush()
+        return gitcmd.out("hash-object", "-w", "--no-filters", temp.name, repo=repo)
+
+
+def commits(commit, repo=None):
+    """Commits of a composed series, the first patch first."""
+    return gitcmd.out(
+        "rev-list", "--reverse", f"base..{commit}", repo=repo or source.base_repo()
+    ).split()

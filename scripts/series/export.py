@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: GPL-2.0
+"""make export: write the developer's commits back to series and new files.
+
+Each commit is compared with its parent after the new files have been taken
+out of both: what is left is the hunks of the stored patch.
+"""
+
+import json
+import os
+import re
+from dataclasses import dataclass, field
+
+from common import ROOT, die, flag, lock
+from series import (
+    compose,
+    gitcmd,
+    maintainers,
+    patchfile,
+    paths,
+    source,
+    worktree,
+)
+from series.paths import MAINTAINERS
+
+DIFF = [
+    "diff-tree",
+    "-p",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "-U3",
+    "--diff-algorithm=myers",
+    "--indent-heuristic",
+]
+SIGNED = re.compile(r"^Signed-off-by: .*\n?", re.MULTILINE)
+
+
+@dataclass
+class Commit:
+    """A commit of the work tree on its way to a stored patch."""
+
+    id: str
+    subject: str
+    body: str
+    added: set  # new files that exist after it
+    touched: set  # files that it changes
+    sections: list = field(default_factory=list)  # of MAINTAINERS
+    bare: str = ""  # its tree without new files
+    brings: list = field(default_factory=list)
+
+
+def export():
+    path = worktree.src()
+    if not worktree.exists(path):
+        die(f"{path} is not there: run `make tree` first")
+    if worktree.rebasing(path):
+        die(f"{path} is in the middle of a rebase or merge: finish it first")
+    changed = worktree.dirty(path)
+    if changed:
+        die(f"{path} has changes that are not committed ({changed}): commit them first")
+    with lock(source.version_dir() / "tree.lock"):
+        check_untouched()
+        print(f"  write the commits of {path} back to the series")
+        head = write_back(path)
+        settle(path, head)
+
+
+def check_untouched():
+    """Refuse to write over files edited here since `make tree`."""
+    before = worktree.record()
+    if flag("FORCE") or not before.is_file():
+        return
+    then, now = json.loads(before.read_text()), current()
+    differ = sorted(n for n in then.keys() | now.keys() if then.get(n) != now.get(n))
+    if differ:
+        die(
+            f"{differ[0]} changed here since the last `make tree`: keep its "
+            f"new content elsewhere, or `make export FORCE=1` to write "
+            f"over it"
+        )
+
+
+def current():
+    """Digests of the files now; composing may no longer work with them."""
+    names = [compose.folder() / name for name in compose.listed()]
+    series = [patchfile.read(path) for path in names if path.is_file()]
+    return compose.inputs(series)
+
+
+def write_back(path):
+    commits = read_commits(path)
+    assign_files(commits, path)
+    series = make_patches(commits, path)
+    old = {paths.in_repository(name) for patch in compose.patches() for name in patch.brings}
+    contents = new_contents(commits, path)
+    check_strangers(contents, old)
+    store_files(contents, old)
+    store_patches(series)
+    return commits[-1].id if commits else gitcmd.ref("base", path)
+
+
+def read_commits(path):
+    ids = gitcmd.out("rev-list", "--reverse", "--parents", "base..HEAD", repo=path).splitlines()
+    if gitcmd.out("merge-base", "base", "HEAD", repo=path) != gitcmd.ref("base", path):
+        die(f"{path}: its commits do not stand on Linux {source.version()}")
+    if any(len(line.split()) != 2 for line in ids):
+        die(f"{path}: holds a merge; a series is a straight line of commits")
+    return [read_commit(line.split()[0], path) for line in ids]
+
+
+def read_commit(commit, path):
+    message = gitcmd.git("log", "-1", "--format=%B", commit, repo=path).stdout
+    message, _ = patchfile.split_brings(SIGNED.sub("", message))
+    subject, _, body = message.partition("\n")
+    return Commit(
+        commit,
+        subject.strip(),
+        body.strip("\n"),
+        names(path, "--diff-filter=A", "base", commit),
+        names(path, f"{commit}~", commit),
+    )
+
+
+def names(path, *what):
+    return set(
+        gitcmd.records("diff-tree", "-r", "-z", "--no-renames", "--name-only", *what, repo=path)
+    )
+
+
+def assign_files(commits, path):
+    """Give each new file to the first commit from which on it is there."""
+    if not commits:
+        return
+    base = compose.blob("base:" + MAINTAINERS, path)
+    for commit in commits:
+        strip(commit, base, path)
+    for name in sorted(commits[-1].added):
+        paths.in_repository(name)  # refuses a place we have no room for
+        assign_owner(commits, name, lambda c, n=name: n in c.added)
+    if commits[-1].sections:
+        assign_owner(commits, MAINTAINERS, lambda c: bool(c.sections))
+
+
+def assign_owner(commits, name, has):
+    owner = len(commits) - 1
+    while owner and has(commits[owner - 1]):
+        owner -= 1
+    commits[owner].brings.append(name)
+    for later in commits[owner + 1 :]:
+        before = commits[commits.index(later) - 1]
+        if name in later.touched and (name != MAINTAINERS or later.sections != before.sections):
+            print(
+                f"  folded: the change to {name} in `{later.subject}` goes "
+                f"into `{commits[owner].subject}`, which brings the file"
+            )
+
+
+def strip(commit, base, path):
+    """Make the tree of a commit without any new file or section."""
+    lines = [f"0 {'0' * 40}\t{name}\0" for name in sorted(commit.added)]
+    if base:
+        text = compose.blob(f"{commit.id}:{MAINTAINERS}", path)
+        rest, commit.sections = maintainers.split(text, base)
+        if commit.sections:
+            data = rest.encode("utf-8", "surrogateescape")
+            lines.append(f"100644 {compose.store(data, path)}\t{MAINTAINERS}\0")
+    with gitcmd.private_index(commit.id, path) as env:
+        gitcmd.git("update-index", "-z", "--index-info", repo=path, env=env, input="".join(lines))
+        commit.bare = gitcmd.out("write-tree", repo=path, env=env)
+
+
+def make_patches(commits, path):
+    """The stored patches; a commit that was folded whole gives none."""
+    series, before = [], "base"
+    old = old_patches()
+    for commit in commits:
+        diff = gitcmd.git(*DIFF, before, commit.bare, repo=path).stdout
+        before = commit.bare
+        if "\nBinary files " in diff:
+            die(f"`{commit.subject}` changes a binary file: only text is kept")
+        patch = patchfile.Patch(
+            commit.subject,
+            commit.body,
+            in_order(commit, old.get(commit.subject)),
+            patchfile.without_index(diff),
+        )
+        patchfile.check_message(patch, f"`{patch.subject}`")
+        if patch.diff or patch.brings:
+            series.append(patch)
+        else:
+            print(f"  left out: `{patch.subject}`, nothing of its own remains")
+    return series
+
+
+def old_patches():
+    """The patches stored now, by subject."""
+    return {patch.subject: patch for patch in compose.patches()}
+
+
+def in_order(commit, old):
+    """What a commit brings, in the order the stored patch has."""
+    known = old.brings if old else []
+    kept = [name for name in known if name in commit.brings]
+    return kept + [name for name in commit.brings if name not in kept]
+
+
+def new_contents(commits, path):
+    """{file here: (bytes, executable)} of every new file at the last commit."""
+    found = {}
+    for name in sorted(n for commit in commits for n in commit.brings):
+        here = paths.in_repository(name)
+        if name == MAINTAINERS:
+            text = here.read_text() if here.is_file() else ""
+            header, _ = maintainers.read_own(text)
+            own = maintainers.write_own(header, commits[-1].sections)
+            found[here] = own.encode("utf-8", "surrogateescape"), False
+        else:
+            there = path / name
+            found[here] = there.read_bytes(), os.access(there, os.X_OK)
+    return found
+
+
+def stored(here):
+    return here.read_bytes(), os.access(here, os.X_OK)
+
+
+def check_strangers(contents, old):
+    """Refuse to write over a file that no patch has brought so far."""
+    for here, new in contents.items():
+        if here not in old and here.is_file() and stored(here) != new and not flag("FORCE"):
+            die(
+                f"{here.relative_to(ROOT)}: is here already, brought by no "
+                f"patch, and differs from the work tree's: remove one, or "
+                f"`make export FORCE=1` to write over it"
+            )
+
+
+def store_files(contents, old):
+    for here, new in contents.items():
+        if here.is_file() and stored(here) == new:
+            continue
+        here.parent.mkdir(parents=True, exist_ok=True)
+        here.write_bytes(new[0])
+        here.chmod(0o755 if new[1] else 0o644)
+        print(f"  written: {here.relative_to(ROOT)}")
+    for here in sorted(old - contents.keys()):
+        here.unlink(missing_ok=True)
+        print(f"  removed: {here.relative_to(ROOT)}")
+
+
+def store_patches(series):
+    folder, old = compose.folder(), old_patches()
+    stale = {patch.path for patch in old.values()}
+    width = 2 if len(series) < 100 else 3
+    wanted = {}
+    for number, patch in enumerate(series, 1):
+        known = old.get(patch.subject)
+        rest = (
+            re.sub(r"^\d+-", "", known.name) if known else patchfile.slug(patch.subject) + ".patch"
+        )
+        wanted[folder / f"{number:0{width}d}-{rest}"] = patch
+    for path in stale - wanted.keys():
+        path.unlink(missing_ok=True)
+    for path, patch in wanted.items():
+        new = patch.text().encode("utf-8", "surrogateescape")
+        if not path.is_file() or path.read_bytes() != new:
+            path.write_bytes(new)
+            print(f"  written: {path.relative_to(ROOT)}")
+    store_order([path.name for path in wanted])
+
+
+def store_order(order):
+    """Rewrite the series file only when the order changed; keep its head."""
+    if order == compose.listed():
+        return
+    path = compose.folder() / "series"
+    head = []
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            break
+        head.append(line)
+    path.write_text("\n".join(head + order) + "\n")
+
+
+def settle(path, head):
+    """Compose what was written; it must be the tree we came from."""
+    commit = compose.compose()
+    same = gitcmd.out("rev-parse", f"{head}^{{tree}}", repo=path) == gitcmd.out(
+        "rev-parse", f"{commit}^{{tree}}", repo=path
+    )
+    worktree.move(path, commit)
+    worktree.remember(commit)
+    if not same:
+        print("  note: the place of a section in MAINTAINERS was put in order")
+    print(f"  {len(compose.listed())} patches stored")

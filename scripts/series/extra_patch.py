@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A patch on top of a commit, for kernels that only a benchmark wants."""
+
+from common import die
+from series import gitcmd, patchfile, source
+
+
+def commit(path, parent, what):
+    """Parent and patch as a commit, the same one for the same two."""
+    patch, repo = patchfile.read(path), source.base_repo()
+    with gitcmd.private_index(parent, repo) as env:
+        done = gitcmd.git("apply", "--cached", repo=repo, env=env, input=patch.diff, check=False)
+        if done.returncode:
+            die(f"{path.name} does not apply to {what}: {done.stderr}")
+        tree = gitcmd.out("write-tree", repo=repo, env=env)
+    return gitcmd.out(
+        "commit-tree",
+        tree,
+        "-p",
+        parent,
+        repo=repo,
+        env=gitcmd.signature(source.PERSON, source.DATE),
+        input=patch.message,
+    )

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The base kernel: found, checked, and kept as one commit in a repository.
+
+The source is streamed into `git fast-import`.  No work tree is written, and
+files which the kernel's .gitignore would hide cannot be lost.
+"""
+
+import functools
+import glob
+import hashlib
+import json
+import os
+import re
+import stat
+import subprocess
+import tarfile
+from contextlib import contextmanager
+from pathlib import Path
+
+from common import BUILD, ROOT, die, lock, setting, step
+from common.packages import ensure_packages
+from series import gitcmd
+
+PERSON = ("boothash", "boothash@localhost")
+# The day Linux 6.12 came out.  A fixed date keeps commit ids reproducible.
+DATE = 1731885060
+CACHE = BUILD / "base-versions.json"
+# Debian's source package ignores every file at the top.  A developer's
+# `git add` would leave new files out without a word, so the lines go.
+DEBIAN_IGNORES = re.compile(
+    rb"(#\n# Debian packaging: .*\n(#.*\n)*)?/\*\n"
+    rb"!/debian/\n"
+)
+
+
+def base_name():
+    """The series folder in use, which is also the kernel version it is for."""
+    name = setting("BASE", "6.12")
+    if not (ROOT / "series" / name / "series").is_file():
+        there = sorted(p.parent.name for p in ROOT.glob("series/*/series"))
+        die(f"BASE={name}: no such folder in series/; accepted: {' '.join(there) or 'none yet'}")
+    return name
+
+
+def accepted():
+    return f"accepted: a tree or tarball of Linux {base_name()}.y"
+
+
+@functools.cache
+def location():
+    """(path, given by the user?) of the base kernel's tree or tarball."""
+    kernel = setting("KERNEL")
+    if kernel:
+        path = Path(kernel).expanduser().resolve()
+        if not path.exists():
+            die(f"KERNEL={kernel}: no such file or folder; {accepted()}")
+        return path, True
+    return debian_tarball(), False
+
+
+def debian_tarball():
+    pattern = f"/usr/src/linux-source-{base_name()}.tar.*"
+    if not glob.glob(pattern):
+        ensure_packages("debian-source")
+    found = sorted(glob.glob(pattern))
+    if not found:
+        die(
+            f"{pattern}: not there; install linux-source-{base_name()} or "
+            f"give KERNEL=; {accepted()}"
+        )
+    return Path(found[0])
+
+
+def makefile_version(text):
+    """'6.12.117' from a kernel's top Makefile, or None."""
+    parts = []
+    for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"):
+        match = re.search(rf"^{name} = *(\d+)$", text, re.MULTILINE)
+        if not match:
+            return None
+        parts.append(match[1])
+    return ".".join(parts)
+
+
+class Folder:
+    """Files of a kernel tree in a folder."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def names(self):
+        if (self.path / ".git").exists():
+            return sorted(gitcmd.records("ls-files", "-z", repo=self.path))
+        if (self.path / ".config").exists():
+            die(
+                f"{self.path}: has been built in; run `make mrproper` there "
+                f"or give a clean tree; {accepted()}"
+            )
+        return sorted(self._walk())
+
+    def _walk(self):
+        for folder, _, files in os.walk(self.path):
+            for name in files:
+                yield os.path.relpath(os.path.join(folder, name), self.path)
+
+    def fingerprint(self):
+        digest = hashlib.sha256()
+        for name in self.names():
+            try:
+                about = os.lstat(self.path / name)
+            except FileNotFoundError:
+                continue
+            digest.update(
+                f"{name}\0{about.st_size} {about.st_mtime_ns} {about.st_mode}\n".encode(
+                    errors="surrogateescape"
+                )
+            )
+        return digest.hexdigest()
+
+    def makefile(self):
+        path = self.path / "Makefile"
+        return path.read_text(errors="replace") if path.is_file() else ""
+
+    def entries(self):
+        for name in self.names():
+            path = self.path / name
+            try:
+                mode = os.lstat(path).st_mode
+            except FileNotFoundError:
+                continue  # tracked, and deleted in the work tree
+            if stat.S_ISLNK(mode):
+                yield name, "120000", os.fsencode(os.readlink(path))
+            elif stat.S_ISREG(mode):
+                kind = "100755" if mode & 0o100 else "100644"
+                yield name, kind, path.read_bytes()
+
+
+class Tarball:
+    """Files of a kernel tree in an archive, read in one pass."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def fingerprint(self):
+        about = self.path.stat()
+        return f"{about.st_size} {about.st_mtime_ns}"
+
+    @contextmanager
+    def _open(self):
+        # xz unpacks with all processors; Python's own module does not.
+        packers = {".xz": ["xz", "-dc", "-T0"], ".zst": ["zstd", "-dcq"]}
+        packer = packers.get(self.path.suffix)
+        if not packer:
+            with tarfile.open(self.path, "r|*") as archive:
+                yield archive
+            return
+        with subprocess.Popen(
+            [*packer, self.path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            try:
+                with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
+                    yield archive
+            finally:
+                process.stdout.close()
+
+    def members(self):
+        try:
+            with self._open() as archive:
+                for member in archive:
+                    name = member.name.removeprefix("./").partition("/")[2]
+                    if name:
+                        yield name, member, archive
+        except (tarfile.TarError, EOFError, OSError) as error:
+            die(f"{self.path}: not a readable tar archive ({error}); {accepted()}")
+
+    def makefile(self):
+        for name, member, archive in self.members():
+            if name == "Makefile" and member.isfile():
+                return archive.extractfile(member).read().decode(errors="replace")
+        return ""
+
+    def entries(self):
+        for name, member, archive in self.members():
+            if member.issym():
+                yield name, "120000", os.fsencode(member.linkname)
+            elif member.isfile():
+                kind = "100755" if member.mode & 0o100 else "100644"
+                yield name, kind, archive.extractfile(member).read()
+
+
+@functools.cache
+def found():
+    """(source, fingerprint, version) of the base kernel, checked."""
+    ensure_packages("source")
+    path, _ = location()
+    source = Folder(path) if path.is_dir() else Tarball(path)
+    print_ = source.fingerprint()
+    cache = json.loads(CACHE.read_text()) if CACHE.is_file() else {}
+    known = cache.get(str(path))
+    if not known or known["fingerprint"] != print_:
+        known = {"fingerprint": print_, "version": makefile_version(source.makefile())}
+        cache[str(path)] = known
+        CACHE.parent.mkdir(parents=True, exist_ok=True)
+        CACHE.write_text(json.dumps(cache, indent=1))
+    check_version(path, known["version"])
+    return source, print_, known["version"]
+
+
+def check_version(path, version):
+    if version is None:
+        die(
+            f"{path}: not a Linux source tree (no Makefile with VERSION, "
+            f"PATCHLEVEL and SUBLEVEL); {accepted()}"
+        )
+    if not version.startswith(base_name() + "."):
+        die(f"{path}: this is Linux {version}; {accepted()}")
+
+
+def version():
+    """The base's version, such as 6.12.117."""
+    return found()[2]
+
+
+def version_dir():
+    """Where everything made from this base lives."""
+    path, given = location()
+    if not given:
+        return BUILD / version()
+    mark = hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
+    return BUILD / f"{version()}-kernel-{mark}"
+
+
+@functools.cache
+def base_repo():
+    """A bare git repository whose tag `base` is the pristine kernel."""
+    source, print_, _ = found()
+    repo = version_dir() / "base.git"
+    stamp = repo / "boothash-fingerprint"
+    with lock(version_dir() / "base.lock"):
+        if not stamp.is_file() or stamp.read_text() != print_:
+            import_base(source, repo)
+            stamp.write_text(print_)
+    return repo
+
+
+def import_base(source, repo):
+    if not (repo / "HEAD").is_file():
+        gitcmd.git("init", "--quiet", "--bare", str(repo))
+        gitcmd.git("config", "gc.auto", "0", repo=repo)
+        gitcmd.git("config", "core.compression", "1", repo=repo)
+    with step(f"import Linux {version()}") as progress:
+        command = [
+            "git",
+            *gitcmd.OPTIONS,
+            "-C",
+            str(repo),
+            "fast-import",
+            "--quiet",
+            "--force",
+            "--depth=0",
+        ]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, env=gitcmd.clean_environment()
+        ) as process:
+            feed(process.stdin, source, progress)
+            process.stdin.close()
+        if process.returncode:
+            die(f"git fast-import of {source.path} failed")
+
+
+def feed(stream, source, progress):
+    """Write the fast-import stream of one commit that holds every file."""
+    name, mail = PERSON
+    message = f"Linux {version()}\n".encode()
+    stream.write(
+        f"commit refs/tags/base\ncommitter {name} <{mail}> {DATE} "
+        f"+0000\ndata {len(message)}\n".encode()
+        + message
+    )
+    stream.write(b"deleteall\n")
+    for count, (path, mode, data) in enumerate(source.entries(), 1):
+        if path == ".gitignore":
+            data = DEBIAN_IGNORES.sub(b"", data)
+        # Quoted, so that no byte of a name can be taken for syntax.
+        quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+        stream.write(
+            f'M {mode} inline "{quoted}"\ndata {len(data)}\n'.encode(errors="surrogateescape")
+            + data
+            + b"\n"
+        )
+        progress.note = f"{count} files"

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Work trees of the composed kernel; files are touched only when they differ."""
+
+import json
+import os
+import shutil
+
+from common import die, flag, lock, step, write_if_changed
+from series import compose, gitcmd, source
+
+BRANCH = "boothash"
+COMPOSED = "refs/boothash/composed"  # what `make tree` last made
+
+
+def folder(flavour):
+    return source.version_dir() / flavour
+
+
+def src(flavour="patched"):
+    return folder(flavour) / "src"
+
+
+def record():
+    """Digests of the files that the work tree was composed from."""
+    return folder("patched") / "composed.json"
+
+
+def complete(path):
+    """The mark of a work tree whose first check out was not interrupted."""
+    return path.parent / "src.complete"
+
+
+def exists(path):
+    return (path / ".git").is_file() and complete(path).is_file()
+
+
+def add(path, commit, *options):
+    with step(f"check out {path.parent.name} tree"):
+        shutil.rmtree(path, ignore_errors=True)
+        # A folder that is gone leaves its registration behind.
+        gitcmd.git("worktree", "prune", repo=source.base_repo())
+        gitcmd.git(
+            "worktree",
+            "add",
+            "--quiet",
+            "--force",
+            *options,
+            str(path),
+            commit,
+            repo=source.base_repo(),
+        )
+        complete(path).touch()
+
+
+def checkout(flavour, commit):
+    """A generated work tree at a commit, changes in it dropped."""
+    path = src(flavour)
+    if not exists(path):
+        add(path, commit, "--detach")
+    elif head(path) != commit or dirty(path):
+        gitcmd.git("checkout", "--quiet", "--force", "--detach", commit, repo=path)
+        gitcmd.git("clean", "-fdq", repo=path)
+    return path
+
+
+def head(path):
+    return gitcmd.ref("HEAD", path)
+
+
+def dirty(path):
+    """A file with changes that no commit holds, or nothing."""
+    lines = gitcmd.records("status", "--porcelain", "-z", repo=path)
+    return lines[0][3:] if lines else None
+
+
+def rebasing(path):
+    git_dir = gitcmd.out("rev-parse", "--absolute-git-dir", repo=path)
+    return any(
+        os.path.exists(f"{git_dir}/{name}")
+        for name in ("rebase-merge", "rebase-apply", "MERGE_HEAD")
+    )
+
+
+def unsaved(path):
+    """What would be lost by moving the developer's tree, in words."""
+    if rebasing(path):
+        return "is in the middle of a rebase or merge"
+    changed = dirty(path)
+    if changed:
+        return f"has changes that are not committed ({changed})"
+    if head(path) not in (gitcmd.ref(COMPOSED, path), gitcmd.ref("base", path)):
+        return "has commits that are not in the series"
+    return None
+
+
+def tree():
+    """make tree: the composed series in the developer's tree; its commit."""
+    commit, path = compose.compose(), src()
+    with lock(source.version_dir() / "tree.lock"):
+        if not exists(path):
+            add(path, commit, "-B", BRANCH)
+        else:
+            guard(path)
+            move(path, commit)
+        remember(commit)
+    print(f"  tree: {path}")
+    return commit
+
+
+def guard(path):
+    why = unsaved(path)
+    if not why:
+        return
+    if not flag("FORCE"):
+        die(f"{path} {why}: run `make export` to keep them, or `make tree FORCE=1` to drop them")
+    print(f"  dropped: {path} {why}; its commit was {head(path)}")
+    if rebasing(path):
+        gitcmd.git("rebase", "--quit", repo=path, check=False)
+    gitcmd.git("reset", "--quiet", "--hard", repo=path)
+    gitcmd.git("clean", "-fdq", repo=path)
+
+
+def move(path, commit):
+    """Put the branch at a commit; git rewrites only files that differ."""
+    if head(path) != commit or current_branch(path) != BRANCH:
+        gitcmd.git("checkout", "--quiet", "-B", BRANCH, commit, repo=path)
+
+
+def current_branch(path):
+    done = gitcmd.git("symbolic-ref", "--short", "-q", "HEAD", repo=path, check=False)
+    return done.stdout.strip()
+
+
+def remember(commit):
+    gitcmd.git("update-ref", COMPOSED, commit, repo=source.base_repo())
+    write_if_changed(record(), json.dumps(compose.inputs(compose.patches()), indent=1))

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+"""make install-tools and make uninstall-tools: hashstats below PREFIX.
+
+The program and its modules lie in one folder of their own; what is in bin is a
+link to it, since the program looks for its modules beside itself.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+from common import ROOT, die, setting
+
+TOOL = ROOT / "tools" / "hashstats"
+OWN = Path("share/hashstats")
+DOC = Path("share/doc/boothash-tools")
+LINK = Path("bin/hashstats")
+LINKED = "../share/hashstats/hashstats"
+# Debian's zsh reads the one folder for packages, the other for the rest.
+ZSH_LOCAL = Path("share/zsh/site-functions")
+ZSH_PACKAGE = Path("share/zsh/vendor-completions")
+
+
+def files(zsh=ZSH_LOCAL):
+    """Where each file of ours goes, relative to the prefix."""
+    result = {OWN / "hashstats": TOOL / "hashstats"}
+    for path in sorted((TOOL / "hashstats_tool").iterdir()):
+        if path.is_file():
+            result[OWN / path.relative_to(TOOL)] = path
+    result[Path("share/man/man1/hashstats.1")] = TOOL / "hashstats.1"
+    result[Path("share/bash-completion/completions/hashstats")] = TOOL / "completion.bash"
+    result[zsh / "_hashstats"] = TOOL / "completion.zsh"
+    for path in (TOOL / "grafana.json", TOOL / "alerts.yml", *sorted((TOOL / "samples").iterdir())):
+        result[DOC / path.relative_to(TOOL)] = path
+    return result
+
+
+def install_files(root, wanted):
+    """Copy everything below root; what was there is replaced."""
+    for target, source in wanted.items():
+        path = root / target
+        make_folder(path.parent)
+        path.unlink(missing_ok=True)
+        shutil.copyfile(source, path)
+        path.chmod(0o755 if os.access(source, os.X_OK) else 0o644)
+    link = root / LINK
+    make_folder(link.parent)
+    link.unlink(missing_ok=True)
+    link.symlink_to(LINKED)
+
+
+def make_folder(path):
+    """As mkdir -p, but open to all users whatever the umask."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir()
+        path.chmod(0o755)
+
+
+def uninstall_files(root, wanted):
+    """Remove what install_files() made, and folders that only we have."""
+    for target in (LINK, *wanted):
+        (root / target).unlink(missing_ok=True)
+    for folder in (OWN, DOC):
+        # The bytecode that Python kept beside the modules.
+        for cache in (root / folder).rglob("__pycache__"):
+            shutil.rmtree(cache)
+        remove_empty(root / folder)
+
+
+def remove_empty(folder):
+    if folder.is_dir():
+        for inner in [*folder.iterdir()]:
+            if inner.is_dir() and not inner.is_symlink():
+                remove_empty(inner)
+        if not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def place():
+    """The folder to write to, from the settings of make."""
+    prefix = setting("PREFIX", "/usr/local")
+    if not prefix.startswith("/"):
+        die(f"PREFIX={prefix}: not absolute; accepted: a folder like /usr/local")
+    return Path(setting("DESTDIR") + prefix)
+
+
+def allowed(function, root):
+    try:
+        function(root, files())
+    except OSError as error:
+        die(
+            f"{error.filename or root}: {error.strerror}; run it with sudo, or "
+            f"set PREFIX= to a folder of yours"
+        )
+
+
+def install():
+    root = place()
+    allowed(install_files, root)
+    print(f"  installed: {root / LINK}")
+
+
+def uninstall():
+    root = place()
+    allowed(uninstall_files, root)
+    print(f"  removed: {root / LINK}")
