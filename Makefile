@@ -8,10 +8,10 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 # What a user may set, handed to the scripts as environment.
 export KERNEL BASE MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR \
-	RESULTS KEEP TESTS V
+	RESULTS KEEP TESTS SUITES V
 
 .PHONY: help python setup tree export mail check-series kernel deb boot shell \
-	test test-long bench bench-compare report install-tools \
+	kunit test test-long bench bench-compare report install-tools \
 	uninstall-tools clean distclean refresh series
 .NOTPARALLEL:
 .SUFFIXES:
@@ -24,6 +24,7 @@ help:
 	echo "  make boot          build the patched kernel, boot it in QEMU, run a short load,"
 	echo "                     print /proc/hashstats, power off"
 	echo "  make shell         the same kernel with a prompt instead"
+	echo "  make kunit         run the KUnit suites in one guest and show the kernel's report"
 	echo "  make test          everything that CI runs"
 	echo "  make test-long     sanitizer kernels, stress, every memory size"
 	echo
@@ -54,7 +55,8 @@ help:
 	echo "Variables:"
 	echo "  KERNEL=PATH        another 6.12.y tree or tarball (else Debian's linux-source-6.12)"
 	echo "  BASE=6.12          the folder in series/ to use"
-	echo "  MEM=1G CPUS=2      size of the guest of boot and shell"
+	echo "  MEM=1G CPUS=2      size of the guest of boot, shell and kunit"
+	echo "  SUITES='...'       kunit: only these suites, such as 'boot_hash mbcache'"
 	echo "  APPEND='...'       more words for the guest's kernel command line"
 	echo "  QUICK=1 LONG=1     bench: a minute each, or hours each"
 	echo "  FORCE=1            tree, export: drop what stands against it"
@@ -81,7 +83,7 @@ python:
 		echo "boothash: $(PYTHON) is $$($(PYTHON) -V 2>&1); accepted: Python 3.11 or newer (PYTHON=...)" >&2; exit 2; }
 
 # Each verb is a function in scripts/; cli.py knows which.
-setup tree export mail check-series kernel deb boot shell test test-long \
+setup tree export mail check-series kernel deb boot shell kunit test test-long \
 bench-compare report install-tools uninstall-tools clean distclean: python
 	$(SCRIPT) $@
 

@@ -461,8 +461,8 @@ static const struct number_case number_cases[] = {
 
 static void number_name(const struct number_case *param, char *name)
 {
-	/* TAP has no room for a number sign or a line of its own. */
-	snprintf(name, KUNIT_PARAM_DESC_SIZE, "%*pEanph",
+	/* Escaped and quoted: KTAP loses blank names and what follows a #. */
+	snprintf(name, KUNIT_PARAM_DESC_SIZE, "'%*pEanph'",
 		 (int)strlen(param->text), param->text);
 }
 

@@ -22,6 +22,7 @@ VERBS = {
     "deb": "kernel.deb:deb",
     "boot": "guest.boot:boot",
     "shell": "guest.boot:shell",
+    "kunit": "guest.kunit:kunit",
     "bench-compare": "bench.run:compare",
     "report": "report.run:report",
     "test": "check.tests:test",

@@ -2,9 +2,12 @@
 """The KUnit suites of the series, run in a guest with two processors."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
+import common
 from guest import kunit, vm
 
 # Cases that must have passed: a suite that lost its table shall not go green.
@@ -50,6 +53,58 @@ def test_suite(suites, name):
     assert kunit.problems(suites, name, LEAST[name]) == []
 
 
+def report(kernel, console, folder):
+    """The text of the kernel's kunit.py on a console."""
+    log = folder / "console"
+    log.write_text(console)
+    done = subprocess.run(
+        [sys.executable, "-B", kernel.src / kunit.PARSER, "parse", log],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_kunit_py_reads_all_without_an_error(kernel, console, tmp_path):
+    last = report(kernel, console, tmp_path).splitlines()[-1]
+    assert re.search(r"Ran \d+ tests: passed: \d+(, skipped: \d+)?$", last), last
+
+
+def test_only_the_suites_that_are_asked_for(kernel, console, tmp_path):
+    text = report(kernel, kunit.only(console, ["mbcache", "page_hash"]), tmp_path)
+    assert re.findall(r"(\w+) \(\d+ subtests\)", text)[:1] == ["mbcache"]
+    assert "[PASSED] page_hash" in text and "boot_hash" not in text
+    assert "error" not in text.splitlines()[-1]
+
+
+def test_unknown_suite_is_named(console):
+    with pytest.raises(common.Failure, match="no suite 'mbcashe'; accepted: .*mbcache"):
+        kunit.only(console, ["mbcashe"])
+
+
+def test_config_of_the_suites_is_complete(kernel, tmp_path):
+    """kunit.py refuses a line that the kernel's configuration does not keep."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-B",
+            kunit.PARSER,
+            "config",
+            "--kunitconfig=tools/testing/kunit/configs/boothash.config",
+            f"--build_dir={tmp_path}",
+        ],
+        cwd=kernel.src,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    config = (tmp_path / ".config").read_text()
+    for suite in LEAST:
+        if not suite.startswith("ext4"):
+            assert f"CONFIG_{suite.upper()}_KUNIT_TEST=y" in config
+
+
 def test_wait_filter_where_keys_share_queues(kernel):
     """Two queues for all bits and variables, and two for all folios."""
     console = vm.run(
@@ -90,8 +145,8 @@ def test_failed_case_is_seen(kernel, console):
 
 
 def test_failed_parameter_is_seen(kernel, console):
-    found = changed(kernel, console, r" ok (\d+) garbage$", r" not ok \1 garbage")
-    assert "boot_hash_test_number/garbage: FAIL" in found
+    found = changed(kernel, console, r" ok (\d+) 'garbage'$", r" not ok \1 'garbage'")
+    assert "boot_hash_test_number/'garbage': FAIL" in found
 
 
 def test_missing_strings_are_seen(kernel, console):

@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KUnit results out of a guest's console, read by the kernel's own parser."""
+"""make kunit, and KUnit results out of a guest's console.
+
+The kernel's own kunit.py reads the console in both cases.
+"""
 
 import json
+import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from common import die, run
+from common import BUILD, die, run, setting, step
+from common.packages import ensure_packages
+from guest import limits, vm
+from kernel import build
 
 PARSER = "tools/testing/kunit/kunit.py"
+CONSOLE = BUILD / "kunit.log"
+SECONDS = 60  # time limit of all suites with KVM
+# Lines of the outermost level of KTAP, behind printk's time stamp.
+STAMP = r"^(?:\[ *[0-9.]+\] )?"
+PLAN = re.compile(STAMP + r"1\.\.(\d+)$", re.M)
+VERDICT = re.compile(STAMP + r"(?:not )?ok (\d+) (\S+).*\n", re.M)
 
 
 def parse(src, console):
@@ -61,3 +75,56 @@ def problems(suites, name, least):
         if len(passed) < number:
             found.append(f"{len(passed)} cases {prefix}* passed, at least {number} must")
     return found
+
+
+def kunit():
+    """make kunit: run the suites in one guest; its status is kunit.py's."""
+    ensure_packages("boot")
+    options = {
+        "cpus": limits.cpus(setting("CPUS", "2")),
+        "mem": f"{limits.memory(setting('MEM', '1G')) >> 10}K",
+        "append": f"kunit.enable=1 {setting('APPEND')}",
+    }
+    wanted = setting("SUITES").split()
+    kernel = build.patched()
+    accel = vm.accelerator(kernel)
+    print(f"  {accel}", flush=True)
+    try:
+        with step(f"run the KUnit suites on {options['cpus']} CPUs"):
+            result = vm.run(
+                kernel, "true", timeout=SECONDS, accel=accel, complaints=True, **options
+            )
+    except vm.GuestError as error:
+        print(error, file=sys.stderr)
+        return 1
+    console = result.console
+    CONSOLE.write_text(only(console, wanted) if wanted else console)
+    status = subprocess.call([sys.executable, "-B", kernel.src / PARSER, "parse", CONSOLE])
+    for line in vm.complaints(console):
+        print(f"  the kernel complained: {line}")
+    print(f"  log: {CONSOLE}")
+    return status or bool(vm.complaints(console))
+
+
+def only(console, wanted):
+    """The console with these suites alone, as if only they had been run."""
+    plan = PLAN.search(console)
+    if not plan:
+        die("the guest's console has no KUnit results")
+    found, start = {}, plan.end() + 1
+    for verdict in VERDICT.finditer(console, start):
+        found[verdict[2]] = (
+            console[start : verdict.start(1)],
+            console[verdict.end(1) : verdict.end()],
+        )
+        start = verdict.end()
+    for name in wanted:
+        if name not in found:
+            die(
+                f"SUITES={' '.join(wanted)}: no suite {name!r}; accepted: {' '.join(sorted(found))}"
+            )
+    kept = "".join(
+        f"{before}{number}{after}"
+        for number, (before, after) in enumerate((found[name] for name in dict.fromkeys(wanted)), 1)
+    )
+    return f"{console[: plan.start()]}{console[plan.start() : plan.start(1)]}{len(set(wanted))}\n{kept}"
