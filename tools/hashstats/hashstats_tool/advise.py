@@ -4,7 +4,7 @@
 import json
 import re
 
-from . import grub, layout, numbers, peaks, recording, sizing, sources, verdicts
+from . import grub, numbers, peaks, recording, sizing, sources, text_table, verdicts
 from .errors import Complaint
 from .selection import of
 from .terminal import Terminal
@@ -127,7 +127,9 @@ def advice(plan, one):
 
 def report(plans, pairs, seen, terminal):
     judged = [one for _, one in pairs]
-    result = layout.lines(HEAD, [cells(*pair) for pair in pairs], judged, terminal, LEAST_WANTED)
+    result = text_table.lines(
+        HEAD, [cells(*pair) for pair in pairs], judged, terminal, LEAST_WANTED
+    )
     before, after = (sum(getattr(plan, name) for plan in plans) for name in ("bytes_now", "bytes"))
     result += [
         "",

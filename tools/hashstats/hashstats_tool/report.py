@@ -3,7 +3,7 @@
 
 import time
 
-from . import heat, layout, numbers, peaks, recording
+from . import heat, numbers, peaks, recording, text_table
 from .errors import Complaint
 from .selection import of
 from .terminal import Terminal
@@ -64,7 +64,7 @@ def table(all_peaks, terminal):
         else "one reading"
     )
     rows = [cells(peak, all_peaks.first) for peak in all_peaks]
-    return [head, *layout.lines(HEAD, rows, all_peaks.judged, terminal, LEAST_WANTED)]
+    return [head, *text_table.lines(HEAD, rows, all_peaks.judged, terminal, LEAST_WANTED)]
 
 
 def cells(peak, first):

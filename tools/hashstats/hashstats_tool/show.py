@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """hashstats show: a line a table."""
 
-from . import layout, numbers, sources, verdicts
+from . import numbers, sources, text_table, verdicts
 from .selection import of
 from .terminal import Terminal
 
@@ -69,4 +69,4 @@ def cells(judged):
 
 
 def lines(judged, terminal):
-    return layout.lines(HEAD, [cells(one) for one in judged], judged, terminal, LEAST_WANTED)
+    return text_table.lines(HEAD, [cells(one) for one in judged], judged, terminal, LEAST_WANTED)

@@ -13,7 +13,7 @@ import termios
 import time
 import tty
 
-from . import diff, layout, numbers, sources, verdicts
+from . import diff, numbers, sources, text_table, verdicts
 from .errors import Complaint
 from .selection import of
 from .terminal import Terminal, shortened
@@ -108,7 +108,7 @@ class View:
             title += f"  every {self.options.interval} s, q leaves"
         return [
             shortened(title, self.terminal.width),
-            *layout.lines(HEAD, rows, self.judged, self.terminal, LEAST_WANTED),
+            *text_table.lines(HEAD, rows, self.judged, self.terminal, LEAST_WANTED),
         ]
 
     def cells(self, one, before):

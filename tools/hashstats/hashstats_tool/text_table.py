@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tables of tables: aligned, and no wider than the terminal."""
+"""Rows of text in columns, no wider than the terminal."""
 
 from .terminal import columns, shortened
 
