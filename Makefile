@@ -11,7 +11,7 @@ export KERNEL BASE MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR 
 	RESULTS KEEP TESTS SUITES V
 
 .PHONY: help python setup tree export mail check-series kernel deb boot shell \
-	kunit test test-long bench bench-compare report install-tools \
+	kunit lint test test-long bench bench-compare report install-tools \
 	uninstall-tools clean distclean refresh series
 .NOTPARALLEL:
 .SUFFIXES:
@@ -26,6 +26,7 @@ help:
 	echo "  make shell         the same kernel with a prompt instead"
 	echo "  make kunit         run the KUnit suites in one guest and show the kernel's report"
 	echo "  make test          everything that CI runs"
+	echo "  make lint          its first stage: ruff, mypy and shellcheck, silent if all is well"
 	echo "  make test-long     sanitizer kernels, stress, every memory size"
 	echo
 	echo "  make tree          compose base + series + new files into a git tree in build/"
@@ -83,7 +84,7 @@ python:
 		echo "boothash: $(PYTHON) is $$($(PYTHON) -V 2>&1); accepted: Python 3.11 or newer (PYTHON=...)" >&2; exit 2; }
 
 # Each verb is a function in scripts/; cli.py knows which.
-setup tree export mail check-series kernel deb boot shell kunit test test-long \
+setup tree export mail check-series kernel deb boot shell kunit lint test test-long \
 bench-compare report install-tools uninstall-tools clean distclean: python
 	$(SCRIPT) $@
 

@@ -2,6 +2,7 @@
 """The entry of every make target: cli.py VERB, or cli.py bench NAME."""
 
 import importlib
+import io
 import os
 import sys
 
@@ -25,12 +26,13 @@ VERBS = {
     "kunit": "guest.kunit:kunit",
     "bench-compare": "bench.run:compare",
     "report": "report.run:report",
+    "lint": "check.lint:lint",
     "test": "check.tests:test",
     "test-long": "check.tests:test_long",
 }
 
 
-def function(argv):
+def function(argv: list[str]) -> tuple[str, list[str]]:
     """The function and its arguments that the words of a command line name."""
     if len(argv) == 2 and argv[0] == "bench":
         return "bench.run:bench", argv[1:]
@@ -42,15 +44,16 @@ def function(argv):
     )
 
 
-def call(argv):
+def call(argv: list[str]) -> object:
     place, arguments = function(argv)
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)(*arguments)
 
 
-def main():
+def main() -> int:
     # Progress must come in order with what commands print, also in a pipe.
-    sys.stdout.reconfigure(line_buffering=True)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     try:
         status = call(sys.argv[1:])
         return status if isinstance(status, int) else 0

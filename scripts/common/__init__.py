@@ -9,10 +9,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
+
+StrPath = str | os.PathLike[str]
+Done = subprocess.CompletedProcess[str]
 
 HEARTBEAT = 15  # seconds between two signs of life of a long step
 TAIL = 30  # log lines shown when a command fails
@@ -21,25 +26,25 @@ TAIL = 30  # log lines shown when a command fails
 class Failure(SystemExit):
     """Ends the script with status 2; the message has been made one line."""
 
-    def __init__(self, message):
+    def __init__(self, message: object) -> None:
         super().__init__(2)
         self.message = " ".join(str(message).split())
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.message
 
 
-def die(message):
+def die(message: object) -> NoReturn:
     """End with one clear line. Tests catch it as Failure."""
     raise Failure(message)
 
 
-def setting(name, default=""):
+def setting(name: str, default: str = "") -> str:
     """A make variable (KERNEL, MEM, ...): make hands them over as environment."""
     return os.environ.get(name, "").strip() or default
 
 
-def flag(name):
+def flag(name: str) -> bool:
     """A yes/no make variable (FORCE, QUICK, V)."""
     value = setting(name, "0").lower()
     if value in ("1", "y", "yes"):
@@ -52,37 +57,37 @@ def flag(name):
 class Step:
     """What a running step says of itself; `note` is a text or a function."""
 
-    def __init__(self, title):
+    def __init__(self, title: str) -> None:
         self.title = title
-        self.note = ""
+        self.note: str | Callable[[], str] = ""
         self.start = time.monotonic()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True)
 
-    def seconds(self):
+    def seconds(self) -> float:
         return time.monotonic() - self.start
 
-    def line(self):
+    def line(self) -> str:
         note = self.note() if callable(self.note) else self.note
         seconds = self.seconds()
         shown = f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
         return f"  {self.title} ... {shown}" + (f", {note}" if note else "")
 
-    def _beat(self):
+    def _beat(self) -> None:
         while not self._over.wait(HEARTBEAT):
             print(self.line(), flush=True)
 
-    def begin(self):
+    def begin(self) -> "Step":
         self._thread.start()
         return self
 
-    def end(self):
+    def end(self) -> None:
         self._over.set()
         self._thread.join()
 
 
 @contextlib.contextmanager
-def step(title):
+def step(title: str) -> Iterator[Step]:
     """Say what is going on: a heartbeat while it runs, one line at its end."""
     if sys.stdout.isatty():
         print(f"  {title} ...", end="\r", flush=True)
@@ -97,38 +102,40 @@ def step(title):
     print(current.line(), flush=True)
 
 
-def tail(path, lines=TAIL):
+def tail(path: StrPath, lines: int = TAIL) -> list[str]:
     """The last lines of a log."""
     return Path(path).read_text(errors="replace").splitlines()[-lines:]
 
 
-def run(cmd, log=None, what="", check=True, **kw):
+def run(
+    cmd: Iterable[object], log: StrPath | None = None, what: str = "", check: bool = True, **kw: Any
+) -> Done:
     """Run a command without a shell and return the CompletedProcess.
 
     With log= all output goes there, and its end is shown when the command
     fails; without, output is captured as text.  check=False leaves the
     judgement to the caller.
     """
-    cmd = [str(word) for word in cmd]
+    words = [str(word) for word in cmd]
     kw.setdefault("stdin", None if "input" in kw else subprocess.DEVNULL)
     if kw["stdin"] is None:
         del kw["stdin"]
     try:
         if log:
-            done = _run_logged(cmd, Path(log), kw)
+            done = _run_logged(words, Path(log), kw)
         else:
             done = subprocess.run(
-                cmd, text=True, errors="surrogateescape", capture_output=True, **kw
+                words, text=True, errors="surrogateescape", capture_output=True, **kw
             )
     except FileNotFoundError as error:
-        missing = error.filename or cmd[0]
+        missing = error.filename or words[0]
         die(f"{missing}: not found; `make setup` installs what is needed")
     if check and done.returncode:
-        _failed(cmd, done, log, what)
+        _failed(words, done, log, what)
     return done
 
 
-def _run_logged(cmd, log, kw):
+def _run_logged(cmd: list[str], log: Path, kw: dict[str, Any]) -> Done:
     """With V=1 the output is shown as well as logged."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "w", errors="replace", buffering=1) as out:
@@ -138,13 +145,14 @@ def _run_logged(cmd, log, kw):
         with subprocess.Popen(
             cmd, text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **kw
         ) as process:
+            assert process.stdout
             for line in process.stdout:
                 out.write(line)
                 sys.stdout.write(line)
         return subprocess.CompletedProcess(cmd, process.returncode)
 
 
-def _failed(cmd, done, log, what):
+def _failed(cmd: list[str], done: Done, log: StrPath | None, what: str) -> NoReturn:
     lines = tail(log) if log else (done.stderr or done.stdout or "").splitlines()
     for line in lines[-TAIL:]:
         print("    | " + line, file=sys.stderr)
@@ -153,7 +161,7 @@ def _failed(cmd, done, log, what):
 
 
 @contextlib.contextmanager
-def lock(path):
+def lock(path: StrPath) -> Iterator[None]:
     """Only one script at a time works in a build folder."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +174,7 @@ def lock(path):
         yield
 
 
-def write_if_changed(path, text):
+def write_if_changed(path: StrPath, text: str | bytes) -> bool:
     """Write a file only when its content differs: keeps time stamps quiet."""
     path = Path(path)
     data = text if isinstance(text, bytes) else text.encode()

@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 
 from common import BUILD, ROOT, die, run, step
 
@@ -26,7 +28,7 @@ VENV = BUILD / "venv"
 REQUIREMENTS = ROOT / "scripts" / "requirements.txt"
 
 
-def installed(packages):
+def installed(packages: Iterable[str]) -> set[str]:
     """Which of the packages dpkg knows as installed."""
     done = run(
         ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *packages], check=False
@@ -35,7 +37,7 @@ def installed(packages):
     return {name for name, *status in lines if status == ["installed"]}
 
 
-def ensure_packages(*groups):
+def ensure_packages(*groups: str) -> None:
     """Install what is missing of the groups; nothing happens otherwise."""
     for group in groups:
         if group not in GROUPS:
@@ -50,7 +52,7 @@ def ensure_packages(*groups):
         install(missing)
 
 
-def superuser():
+def superuser() -> list[str] | None:
     """Words before a command that only root may run."""
     if os.geteuid() == 0:
         return []
@@ -59,7 +61,7 @@ def superuser():
     return None
 
 
-def install(missing):
+def install(missing: list[str]) -> None:
     names = " ".join(missing)
     sudo = superuser()
     if sudo is None:
@@ -90,7 +92,7 @@ def install(missing):
             die(apt_reason(log, names))
 
 
-def apt_reason(log, names):
+def apt_reason(log: Path, names: str) -> str:
     lines = log.read_text(errors="replace").splitlines()
     reasons = [line[3:] for line in lines if line.startswith("E: ")]
     if "linux-source-6.12" in names and any("locate" in r for r in reasons):
@@ -102,12 +104,12 @@ def apt_reason(log, names):
     return f"apt-get could not install {names}: {why}; full log: {log}"
 
 
-def venv_key():
+def venv_key() -> str:
     text = REQUIREMENTS.read_bytes() + sys.version.encode()
     return hashlib.sha256(text).hexdigest()
 
 
-def ensure_venv():
+def ensure_venv() -> Path:
     """The private Python environment; its folder is returned."""
     stamp = VENV / "stamp"
     if stamp.is_file() and stamp.read_text() == venv_key():
@@ -133,7 +135,7 @@ def ensure_venv():
     return VENV
 
 
-def setup():
+def setup() -> None:
     """make setup: everything that boot and test need."""
     ensure_packages("source", "debian-source", "build", "boot", "check")
     ensure_venv()

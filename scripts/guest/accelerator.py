@@ -10,10 +10,13 @@ machine boots again or QEMU changes, and is kept in build/.
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from common import BUILD, die, setting
+
+Key = list[str | int | bool]
 
 QEMU = "qemu-system-x86_64"
 CACHE = BUILD / "accelerator.json"
@@ -26,10 +29,10 @@ class Accelerator(NamedTuple):
     name: str
     reason: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"accelerator: {self.name} ({self.reason})"
 
-    def qemu(self, parallel=False):
+    def qemu(self, parallel: bool = False) -> str:
         """What QEMU's -accel takes.
 
         A static key that is switched rewrites instructions which other
@@ -43,12 +46,12 @@ class Accelerator(NamedTuple):
             return "tcg,thread=single"
         return self.name
 
-    def limit(self, seconds):
+    def limit(self, seconds: float) -> float:
         """A time limit, given for KVM, on this accelerator."""
         return seconds * SLOWNESS[self.name]
 
 
-def key():
+def key() -> Key:
     """What a remembered choice depends on."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     try:
@@ -60,7 +63,7 @@ def key():
     return [boot, version, os.geteuid(), os.access("/dev/kvm", os.W_OK)]
 
 
-def remembered(wanted):
+def remembered(wanted: Key) -> Accelerator | None:
     try:
         saved = json.loads(CACHE.read_text())
         return Accelerator(*saved["choice"]) if saved["key"] == wanted else None
@@ -68,14 +71,14 @@ def remembered(wanted):
         return None
 
 
-def remember(wanted, choice):
+def remember(wanted: Key, choice: Accelerator) -> None:
     CACHE.parent.mkdir(parents=True, exist_ok=True)
     new = CACHE.with_suffix(f".{os.getpid()}")
     new.write_text(json.dumps({"key": wanted, "choice": choice}))
     new.replace(CACHE)
 
 
-def forced():
+def forced() -> Accelerator | None:
     """ACCEL=kvm or ACCEL=tcg, for whoever knows better."""
     name = setting("ACCEL")
     if not name:
@@ -85,7 +88,7 @@ def forced():
     return Accelerator(name, "ACCEL is set")
 
 
-def choose(boots):
+def choose(boots: Callable[[str], str | None]) -> Accelerator:
     """boots(name) boots a guest: None when it ran, else a reason not to.
 
     Emulation is tried as well before KVM is blamed for a kernel that boots
@@ -98,6 +101,7 @@ def choose(boots):
     choice = remembered(wanted)
     if choice:
         return choice
+    problem: str | None
     if not os.path.exists("/dev/kvm"):
         problem = "there is no /dev/kvm"
     elif not os.access("/dev/kvm", os.R_OK | os.W_OK):

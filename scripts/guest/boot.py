@@ -4,9 +4,12 @@
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 from common import die, lock, packages, setting
 from guest import limits, vm, vng
+from guest.accelerator import Accelerator
+from kernel.build import Build
 
 SECONDS = 60  # time limit of a boot and its load with KVM
 
@@ -29,7 +32,7 @@ umount "$tree"
 """
 
 
-def options():
+def options() -> tuple[int, int, str]:
     """The make variables of a guest; a bad one ends in one line."""
     return (
         limits.memory(setting("MEM", "1G")),
@@ -38,7 +41,7 @@ def options():
     )
 
 
-def load(mem, cpus):
+def load(mem: int, cpus: int) -> str:
     """The script for the guest, to measure for its memory."""
     # A file of the tree is at most one block of 4 KiB, its inode 256 bytes.
     disk = min(mem // 4, 512 << 20)
@@ -46,14 +49,14 @@ def load(mem, cpus):
     return LOAD.format(programs=vng.PROGRAMS, disk=disk >> 10, processes=2 * cpus, dirs=dirs)
 
 
-def kernel():
+def kernel() -> Build:
     """The patched kernel, built when it is not."""
     from kernel import build
 
     return build.patched()
 
 
-def prepare():
+def prepare() -> tuple[Path, Build, Accelerator, int, int, str]:
     mem, cpus, append = options()
     vng.words(append)
     packages.ensure_packages("boot")
@@ -64,12 +67,12 @@ def prepare():
     return venv, built, accel, mem, cpus, append
 
 
-def boot():
+def boot() -> int:
     with lock(vng.FOLDER / "lock"):
         return boot_once()
 
 
-def boot_once():
+def boot_once() -> int:
     venv, built, accel, mem, cpus, append = prepare()
     cmd = vng.command(venv, built.bzimage, accel, mem, cpus, append, load(mem, cpus))
     print("  " + shlex.join(cmd), flush=True)
@@ -82,7 +85,7 @@ def boot_once():
     return 0
 
 
-def shell():
+def shell() -> int:
     venv, built, accel, mem, cpus, append = prepare()
     if not sys.stdin.isatty():
         die("make shell: needs a terminal; `make boot` needs none")

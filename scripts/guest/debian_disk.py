@@ -50,7 +50,7 @@ UUID = "b007a5b0-0000-4000-8000-000000000001"
 NAME = re.compile(r"([a-z0-9][a-z0-9+.-]+)_([^_]+)_[a-z0-9]+\.deb")
 
 
-def image():
+def image() -> tuple[Path, dict[str, str]]:
     """The disk, made when it is missing, and the packages on it."""
     with lock(FOLDER / "lock"):
         stamp = FOLDER / "stamp"
@@ -61,11 +61,11 @@ def image():
         return IMAGE, versions(FOLDER / "packages")
 
 
-def key():
+def key() -> str:
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
-def make():
+def make() -> None:
     """Download, unpack, and fill the image."""
     debs, root = FOLDER / "packages", FOLDER / "root"
     for folder in (debs, root):
@@ -83,7 +83,7 @@ def make():
 # The packages.
 
 
-def download(debs):
+def download(debs: Path) -> None:
     """With an empty list of what is installed, apt takes everything along."""
     (debs / "partial").mkdir(parents=True)
     (FOLDER / "status").write_text("")
@@ -115,14 +115,14 @@ def download(debs):
             die(reason(log))
 
 
-def update():
+def update() -> None:
     """Old lists name packages that are no longer there."""
     sudo = superuser()
     if sudo is not None:
         run([*sudo, "apt-get", "-qq", "update"], check=False)
 
 
-def reason(log):
+def reason(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()
     why = [line[3:] for line in lines if line.startswith("E: ")]
     return (
@@ -131,7 +131,7 @@ def reason(log):
     )
 
 
-def versions(debs):
+def versions(debs: Path) -> dict[str, str]:
     """{name: version} of the packages in a folder."""
     found = {}
     for path in sorted(debs.glob("*.deb")):
@@ -148,7 +148,7 @@ def versions(debs):
 # The root folder.
 
 
-def unpack(debs, root):
+def unpack(debs: Path, root: Path) -> None:
     """Debian's packages still name /bin and /lib, which are links."""
     for name in MERGED:
         (root / "usr" / name).mkdir(parents=True)
@@ -167,7 +167,7 @@ def unpack(debs, root):
             die(f"{path}: not a Debian package that can be unpacked")
 
 
-def finish(root):
+def finish(root: Path) -> None:
     """What the packages' scripts would have done."""
     for name in PLACES:
         (root / name).mkdir(exist_ok=True)
@@ -190,13 +190,13 @@ def finish(root):
         rest.unlink()
 
 
-def inside(root, *words):
+def inside(root: Path, *words: str) -> None:
     """Run a program of the folder as if it were the whole system."""
     plain = ["unshare", "--map-root-user"] if os.geteuid() else []
     run([*plain, "chroot", root, *words], cwd=root, what=f"{words[0]} of {root}")
 
 
-def make_disk(root):
+def make_disk(root: Path) -> None:
     part = IMAGE.with_suffix(".new")
     part.unlink(missing_ok=True)
     run(
@@ -221,7 +221,7 @@ def make_disk(root):
     part.replace(IMAGE)
 
 
-def option():
+def option() -> list[str]:
     """QEMU's words for the disk, which becomes /dev/vda."""
     path, _ = image()
     # A comma ends a value for QEMU, two are one.

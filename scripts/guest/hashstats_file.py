@@ -6,6 +6,10 @@ known must have its form, and a histogram must agree with the fields above it.
 """
 
 import re
+from typing import Any
+
+Value = str | int | float
+Row = tuple[str, int, int, int]  # of the histogram: size, buckets, objects, percent
 
 VERSION = "1"
 HEAD = ["size", "buckets", "objects", "sum-pct"]
@@ -47,23 +51,23 @@ class BadFile(ValueError):
     """A file that no kernel of ours may print."""
 
 
-class Table(dict):
+class Table(dict[str, Any]):
     """Label -> value of one table; .rows are (size, buckets, objects, pct)."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.rows = []
+        self.rows: list[Row] = []
 
 
-class File(dict):
+class File(dict[str, Table]):
     """Name, or "name instance" -> Table; .header has what stands above."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.header = {}
+        self.header: dict[str, Value] = {}
 
 
-def parse(text):
+def parse(text: str) -> File:
     if not text.endswith("\n"):
         raise BadFile("the file does not end with a full line")
     first, *paragraphs = text[:-1].split("\n\n")
@@ -82,7 +86,7 @@ def parse(text):
     return result
 
 
-def labelled(line):
+def labelled(line: str) -> tuple[str, Value]:
     match = re.fullmatch(r"([a-z][a-z0-9-]*): (\S.*)", line)
     if not match:
         raise BadFile(f"not a `label: value` line: {line!r}")
@@ -96,13 +100,13 @@ def labelled(line):
     return label, value
 
 
-def number(text, line):
+def number(text: str, line: str) -> int:
     if not re.fullmatch(r"[0-9]+", text):
         raise BadFile(f"{text!r} is not a number: {line!r}")
     return int(text)
 
 
-def parse_table(lines):
+def parse_table(lines: list[str]) -> Table:
     table = Table()
     while lines and lines[0].split() != HEAD:
         label, value = labelled(lines.pop(0))
@@ -119,19 +123,20 @@ def parse_table(lines):
     return table
 
 
-def parse_row(line):
+def parse_row(line: str) -> Row:
     words = line.split()
     if len(words) != len(HEAD):
         raise BadFile(f"not a row of the histogram: {line!r}")
-    return (words[0], *(number(word, line) for word in words[1:]))
+    buckets, objects, percent = (number(word, line) for word in words[1:])
+    return words[0], buckets, objects, percent
 
 
-def demand(truth, table, what):
+def demand(truth: object, table: Table, what: str) -> None:
     if not truth:
         raise BadFile(f"table {table['name']}: {what}: {dict(table)} {table.rows}")
 
 
-def check_rows(table):
+def check_rows(table: Table) -> None:
     for label in WITH_ROWS:
         demand(label in table, table, f"has a histogram and no {label}")
     rows = table.rows
@@ -147,7 +152,7 @@ def check_rows(table):
     check_nodes(table)
 
 
-def check_longest(table):
+def check_longest(table: Table) -> None:
     longest = max((size for size in range(17) if table.rows[size][1]), default=0)
     if longest < 16:
         demand(table["longest"] == longest, table, "longest is wrong")
@@ -155,7 +160,7 @@ def check_longest(table):
         demand(table["longest"] >= 16, table, "longest is too short")
 
 
-def check_percent(table):
+def check_percent(table: Table) -> None:
     objects, reached = table["objects"], 0
     for row in table.rows:
         reached += row[2]
@@ -165,7 +170,7 @@ def check_percent(table):
     demand(not objects or table.rows[-1][3] == 100, table, "sum-pct does not end at 100")
 
 
-def check_nodes(table):
+def check_nodes(table: Table) -> None:
     """Nodes per hit, where no chain hides behind >15."""
     if not table["objects"] or table.rows[-1][1]:
         return

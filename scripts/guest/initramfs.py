@@ -5,9 +5,13 @@ import os
 import re
 import shutil
 import stat
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePath, PurePosixPath
 
 from common import BUILD, ROOT, die, run
+
+Inside = str | PurePath  # a path in the guest
+Files = Mapping[Inside, Path | str | bytes]
 
 TOOLS = ROOT / "tools" / "testing" / "boothash"
 
@@ -55,12 +59,12 @@ until read -r go <&3; do sleep 0.05; done
 class Archive:
     """A newc cpio archive, built in memory."""
 
-    def __init__(self):
-        self.parts = []
-        self.known = set()
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.known: set[str] = set()
         self.size = 0
 
-    def _entry(self, name, mode, data=b""):
+    def _entry(self, name: str, mode: int, data: bytes = b"") -> None:
         self.known.add(name)
         raw = name.encode() + b"\0"
         fields = (len(self.known), mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(raw), 0)
@@ -68,7 +72,7 @@ class Archive:
         for part in (head + raw, data):
             self.parts.append(part + bytes(-len(part) % 4))
 
-    def directory(self, path):
+    def directory(self, path: Inside) -> None:
         """Add a folder and what leads to it."""
         path = PurePosixPath(path)
         for part in (*reversed(path.parents), path):
@@ -76,22 +80,22 @@ class Archive:
             if name and name not in self.known:
                 self._entry(name, stat.S_IFDIR | 0o755)
 
-    def file(self, path, data, mode=0o755):
+    def file(self, path: Inside, data: str | bytes, mode: int = 0o755) -> None:
         if isinstance(data, str):
             data = data.encode()
         self.directory(PurePosixPath(path).parent)
         self._entry(str(path).lstrip("/"), stat.S_IFREG | mode, data)
 
-    def link(self, path, target):
+    def link(self, path: Inside, target: str) -> None:
         self.directory(PurePosixPath(path).parent)
         self._entry(str(path).lstrip("/"), stat.S_IFLNK | 0o777, target.encode())
 
-    def bytes(self):
+    def bytes(self) -> bytes:
         self._entry("TRAILER!!!", 0)
         return b"".join(self.parts)
 
 
-def busybox():
+def busybox() -> Path:
     """The static busybox of the host."""
     path = shutil.which("busybox")
     if not path:
@@ -102,7 +106,7 @@ def busybox():
     return Path(path)
 
 
-def tools():
+def tools() -> Path:
     """Build our guest programs; return the folder that they are in."""
     out = BUILD / "tools"
     # Nothing of a make that may have called us.
@@ -115,13 +119,13 @@ def tools():
     return out
 
 
-def libraries(program):
+def libraries(program: Path) -> list[Path]:
     """The shared libraries that a program of the host loads."""
     listing = run(["ldd", program], check=False).stdout
     return [Path(path) for path in re.findall(r"(/\S+) \(0x", listing)]
 
 
-def build(script, files=None, programs=()):
+def build(script: str, files: Files | None = None, programs: Iterable[str] = ()) -> bytes:
     """The archive for one guest.
 
     script: what the guest runs with `sh -e`; files: guest path -> host path
@@ -154,15 +158,13 @@ def build(script, files=None, programs=()):
         archive.file(f"/bin/{tool.name}", tool.read_bytes())
     for program in programs:
         add_program(archive, program)
-    for path, content in (files or {}).items():
-        if isinstance(content, Path):
-            content = content.read_bytes()
-        archive.file(path, content)
+    for place, content in (files or {}).items():
+        archive.file(place, content.read_bytes() if isinstance(content, Path) else content)
     archive.file("/job/script", script)
     return archive.bytes()
 
 
-def add_program(archive, program):
+def add_program(archive: Archive, program: str) -> None:
     path = Path(shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin") or program)
     if not path.is_file():
         die(f"{program}: not found; `make setup` installs what is needed")

@@ -9,12 +9,16 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from common import BUILD, die, run, setting, step
+from common import BUILD, StrPath, die, run, setting, step
 from common.packages import ensure_packages
 from guest import limits, vm
 from kernel import build
+
+Suites = dict[str, dict[str, str]]  # suite, case, status
 
 PARSER = "tools/testing/kunit/kunit.py"
 CONSOLE = BUILD / "kunit.log"
@@ -25,7 +29,7 @@ PLAN = re.compile(STAMP + r"1\.\.(\d+)$", re.M)
 VERDICT = re.compile(STAMP + r"(?:not )?ok (\d+) (\S+).*\n", re.M)
 
 
-def parse(src, console):
+def parse(src: StrPath, console: str) -> Suites:
     """{suite: {case: status}}; src is the kernel tree that was booted.
 
     The case of a parametrized test is named `test/parameter`.  Statuses are
@@ -47,14 +51,14 @@ def parse(src, console):
     return {suite["name"]: dict(cases(suite)) for suite in tree["sub_groups"]}
 
 
-def cases(group, prefix=""):
+def cases(group: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     for case in group["test_cases"]:
         yield prefix + case["name"], case["status"]
     for inner in group["sub_groups"]:
         yield from cases(inner, f"{prefix}{inner['name']}/")
 
 
-def problems(suites, name, least):
+def problems(suites: Suites, name: str, least: dict[str, int]) -> list[str]:
     """What is wrong with a suite, in words; nothing if all is well.
 
     least: prefix of the names of cases -> how many there must be.
@@ -77,10 +81,10 @@ def problems(suites, name, least):
     return found
 
 
-def kunit():
+def kunit() -> int:
     """make kunit: run the suites in one guest; its status is kunit.py's."""
     ensure_packages("boot")
-    options = {
+    options: dict[str, Any] = {
         "cpus": limits.cpus(setting("CPUS", "2")),
         "mem": f"{limits.memory(setting('MEM', '1G')) >> 10}K",
         "append": f"kunit.enable=1 {setting('APPEND')}",
@@ -106,12 +110,13 @@ def kunit():
     return status or bool(vm.complaints(console))
 
 
-def only(console, wanted):
+def only(console: str, wanted: list[str]) -> str:
     """The console with these suites alone, as if only they had been run."""
     plan = PLAN.search(console)
     if not plan:
         die("the guest's console has no KUnit results")
-    found, start = {}, plan.end() + 1
+    found: dict[str, tuple[str, str]] = {}
+    start = plan.end() + 1
     for verdict in VERDICT.finditer(console, start):
         found[verdict[2]] = (
             console[start : verdict.start(1)],

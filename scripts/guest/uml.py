@@ -8,10 +8,12 @@ import re
 import signal
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from common import ROOT, die, run
 from kernel import build
+from kernel.kconfig import Fragment
 from series import compose, gitcmd, source
 
 CONFIG = build.CONFIGS / "um.config"
@@ -46,11 +48,11 @@ exec "$@"
 HUGE = "uml: huge pages"
 
 
-def name(flavour, compiler):
+def name(flavour: str, compiler: str) -> str:
     return f"um-{flavour}" + ("" if compiler == "plain" else f"-{compiler}")
 
 
-def bench_files(bench):
+def bench_files(bench: str) -> list[str]:
     """What a benchmark consists of, from the root of the tree."""
     return [
         SHARED,
@@ -62,7 +64,7 @@ def bench_files(bench):
     ]
 
 
-def with_bench(bench, commit):
+def with_bench(bench: str, commit: str) -> str:
     """A commit with a benchmark built in."""
     repo = source.base_repo()
     with gitcmd.private_index(commit, repo) as env:
@@ -83,7 +85,14 @@ def with_bench(bench, commit):
     )
 
 
-def kernel(bench, flavour, commit, compiler="plain", fragments=(), calls=()):
+def kernel(
+    bench: str,
+    flavour: str,
+    commit: str,
+    compiler: str = "plain",
+    fragments: Iterable[Fragment] = (),
+    calls: Iterable[str] = (),
+) -> build.Build:
     """Build a commit as user-mode Linux with a benchmark in it.
 
     `calls` are objects whose indirect calls must be as the compiler was asked
@@ -101,7 +110,7 @@ def kernel(bench, flavour, commit, compiler="plain", fragments=(), calls=()):
     return result
 
 
-def check_calls(path, compiler):
+def check_calls(path: Path, compiler: str) -> None:
     """The compiler must have made indirect calls in the way asked for."""
     code = run(["objdump", "-d", "--no-show-raw-insn", path]).stdout
     calls, thunks = len(INDIRECT.findall(code)), len(THUNK.findall(code))
@@ -111,7 +120,7 @@ def check_calls(path, compiler):
 
 
 @functools.cache
-def namespace():
+def namespace() -> list[str]:
     """Words for a run with mounts of its own; none where that is refused."""
     words = ["unshare", "--mount"]
     if os.geteuid():
@@ -120,7 +129,7 @@ def namespace():
     return [] if refused else words
 
 
-def command(vmlinux, mem, append):
+def command(vmlinux: Path, mem: int, append: Iterable[str]) -> list[str | Path]:
     """The words of one run, with so many MiB of memory."""
     private = namespace()
     # Addresses that the host randomises would change the size of memory.
@@ -144,7 +153,7 @@ def command(vmlinux, mem, append):
     ]
 
 
-def boot(vmlinux, mem=4096, append=(), limit=120):
+def boot(vmlinux: Path, mem: int = 4096, append: Iterable[str] = (), limit: float = 120) -> str:
     """Run a kernel to its end; what it printed."""
     with tempfile.TemporaryDirectory() as home:
         os.mkdir(f"{home}/memory")
@@ -174,7 +183,7 @@ def boot(vmlinux, mem=4096, append=(), limit=120):
     return text
 
 
-def cache_mb(level=2):
+def cache_mb(level: int = 2) -> int:
     """Size of a level of cache of one processor; 2 where it is not known."""
     folder = Path("/sys/devices/system/cpu/cpu0/cache")
     for index in sorted(folder.glob("index*")):
@@ -184,7 +193,7 @@ def cache_mb(level=2):
     return 2
 
 
-def stop(process):
+def stop(process: subprocess.Popen[bytes]) -> None:
     """End what is left of a run; its helpers are in its session."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

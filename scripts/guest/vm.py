@@ -16,12 +16,18 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NoReturn
 
 from common import BUILD, die
 from guest import accelerator as accelerators
 from guest import initramfs, limits
+from guest.accelerator import Accelerator
+from kernel.build import Build
+
+Image = str | Path | Build  # a vmlinux or bzImage
 
 SECONDS = 30  # time limit of a job with KVM
 PROBE_SECONDS = 10  # KVM boots a guest in one or two
@@ -46,13 +52,13 @@ class GuestError(Exception):
     one line; .details is the end of the console and of the job's output.
     """
 
-    def __init__(self, kind, reason, details=()):
+    def __init__(self, kind: str, reason: str, details: Iterable[str] = ()) -> None:
         super().__init__(reason)
         self.kind = kind
         self.reason = reason
         self.details = list(details)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join([self.reason, *("    | " + d for d in self.details)])
 
 
@@ -64,18 +70,18 @@ class Result:
     seconds: float  # from the start of QEMU to its end
 
     @property
-    def complaints(self):
+    def complaints(self) -> list[str]:
         return complaints(self.console)
 
 
-def complaints(console):
+def complaints(console: str) -> list[str]:
     return [line for line in console.splitlines() if COMPLAINT.search(line)]
 
 
-def accelerator(kernel):
+def accelerator(kernel: Image) -> Accelerator:
     """What guests run with on this machine; probed with the given kernel."""
 
-    def boots(name):
+    def boots(name: str) -> str | None:
         trial = accelerators.Accelerator(name, "probe")
         try:
             run(kernel, "true", accel=trial, mem="128M", timeout=PROBE_SECONDS)
@@ -88,13 +94,13 @@ def accelerator(kernel):
     return accelerators.choose(boots)
 
 
-def run(kernel, script, **options):
+def run(kernel: Image, script: str, **options: Any) -> Result:
     """Run a job in a guest of its own and return its Result; see Guest."""
     with Guest(kernel, script, **options) as guest:
         return guest.finish()
 
 
-def new_folder():
+def new_folder() -> Path:
     """A folder for one guest; those of killed scripts are swept away."""
     base = BUILD / "guests"
     base.mkdir(parents=True, exist_ok=True)
@@ -125,24 +131,24 @@ class Guest:
 
     def __init__(
         self,
-        kernel,
-        script,
+        kernel: Image,
+        script: str,
         *,
-        mem="512M",
-        cpus=2,
-        append="",
-        timeout=SECONDS,
-        files=None,
-        programs=(),
-        disk=None,
-        gdb=False,
-        qemu=(),
-        parallel=False,
-        check=True,
-        complaints=False,
-        accel=None,
-    ):
-        self.kernel = Path(getattr(kernel, "vmlinux", kernel))
+        mem: str = "512M",
+        cpus: int = 2,
+        append: str = "",
+        timeout: float = SECONDS,
+        files: initramfs.Files | None = None,
+        programs: Iterable[str] = (),
+        disk: str | None = None,
+        gdb: bool = False,
+        qemu: Iterable[str] = (),
+        parallel: bool = False,
+        check: bool = True,
+        complaints: bool = False,
+        accel: Accelerator | None = None,
+    ) -> None:
+        self.kernel = kernel.vmlinux if isinstance(kernel, Build) else Path(kernel)
         if not self.kernel.is_file():
             die(f"{self.kernel}: no such kernel image")
         self.accel = accel or accelerator(self.kernel)
@@ -154,21 +160,21 @@ class Guest:
         self.parallel = parallel
         self.folder = new_folder()
         self.pauses = 0
-        self.process = None
-        self._control = None
+        self.process: subprocess.Popen[bytes]
+        self._control: socket.socket | None = None
         self._write("initramfs", initramfs.build(script, files, programs))
         self.extra = [*self._disk(disk), *self._gdb(gdb), *qemu]
 
-    def _write(self, name, data=b""):
+    def _write(self, name: str, data: bytes = b"") -> None:
         (self.folder / name).write_bytes(data)
 
-    def _text(self, name):
+    def _text(self, name: str) -> str:
         path = self.folder / name
         if not path.exists():
             return ""
         return path.read_text(errors="replace").replace("\r", "")
 
-    def _disk(self, size):
+    def _disk(self, size: str | None) -> list[str]:
         if not size:
             return []
         with open(self.folder / "disk", "wb") as disk:
@@ -176,7 +182,7 @@ class Guest:
         return ["-drive", "file=disk,format=raw,if=virtio,cache=unsafe"]
 
     @staticmethod
-    def _gdb(wanted):
+    def _gdb(wanted: bool) -> list[str]:
         return (
             ["-chardev", "socket,id=gdb,path=gdb.sock,server=on,wait=off", "-gdb", "chardev:gdb"]
             if wanted
@@ -184,17 +190,17 @@ class Guest:
         )
 
     @property
-    def console(self):
+    def console(self) -> str:
         return self._text("console")
 
     @property
-    def output(self):
+    def output(self) -> str:
         return self._text("output")
 
-    def command(self):
+    def command(self) -> list[str]:
         """The QEMU command line; relative names are in the guest's folder."""
 
-        def port(name, backend):
+        def port(name: str, backend: str) -> list[str]:
             return [
                 "-chardev",
                 f"{backend},id={name}",
@@ -239,7 +245,7 @@ class Guest:
             *self.extra,
         ]
 
-    def __enter__(self):
+    def __enter__(self) -> "Guest":
         self.start = time.monotonic()
         with open(self.folder / "qemu", "wb") as messages:
             try:
@@ -256,22 +262,22 @@ class Guest:
                 die(f"{error.filename}: not found; `make setup` installs what is needed")
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._kill()
         if self._control:
             self._control.close()
         self._remove()
 
-    def _kill(self):
-        if self.process and self.process.poll() is None:
+    def _kill(self) -> None:
+        if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
-    def _remove(self):
+    def _remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _fail(self, kind, reason):
+    def _fail(self, kind: str, reason: str) -> NoReturn:
         console = self.console.splitlines()[-SHOWN:]
         output = self.output.splitlines()[-SHOWN:]
         details = ["console:", *console]
@@ -279,7 +285,7 @@ class Guest:
             details += ["output of the job:", *output]
         raise GuestError(kind, reason, details)
 
-    def _problem(self):
+    def _problem(self) -> str | None:
         """Why a guest that still runs will never end, or None."""
         if "KVM internal error" in self._text("qemu"):
             return "kvm stopped the guest with an internal error"
@@ -287,7 +293,7 @@ class Guest:
             return f"the guest hung: it did not end within {self.limit:.0f} s ({self.accel.name})"
         return None
 
-    def _wait(self, done):
+    def _wait(self, done: Callable[[], bool]) -> None:
         """Wait until done() holds or the guest has ended."""
         while not done() and self.process.poll() is None:
             problem = self._problem()
@@ -297,12 +303,12 @@ class Guest:
                 self._fail("hang", problem)
             time.sleep(0.02)
 
-    def _end_if_panic(self):
+    def _end_if_panic(self) -> None:
         panic = PANIC.search(self.console)
         if panic:
             self._fail("panic", f"the guest panicked: {panic[1].strip()}")
 
-    def ready(self):
+    def ready(self) -> None:
         """Wait until the job calls `wait-for-host`; then it stands still."""
         self.pauses += 1
         self._wait(lambda: self._stops() >= self.pauses)
@@ -310,10 +316,10 @@ class Guest:
             self._verdict()
             self._fail("silent", "the guest ended and never waited for the host")
 
-    def _stops(self):
+    def _stops(self) -> int:
         return self.output.splitlines().count("READY")
 
-    def go(self):
+    def go(self) -> None:
         """Let the job go on after `wait-for-host`."""
         if not self._control:
             self._control = socket.socket(socket.AF_UNIX)
@@ -323,13 +329,13 @@ class Guest:
             os.close(folder)
         self._control.sendall(b"go\n")
 
-    def finish(self):
+    def finish(self) -> Result:
         """Wait for the end of the guest and judge it."""
         self._wait(lambda: False)
         status = self._verdict()
         return Result(status, self.output, self.console, time.monotonic() - self.start)
 
-    def _verdict(self):
+    def _verdict(self) -> int:
         self._end_if_panic()
         if self.process.returncode:
             lines = self._text("qemu").splitlines() or ["no message"]

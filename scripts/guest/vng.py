@@ -9,10 +9,13 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
+from typing import IO, NoReturn
 
 from common import BUILD, Step, die, write_if_changed
 from guest import accelerator as accelerators
 from guest import initramfs
+from guest.accelerator import Accelerator
 from guest.vm import PANIC, SHOWN, GuestError, complaints
 
 FOLDER = BUILD / "boot"
@@ -24,7 +27,7 @@ JOB = "/run/boothash/job"
 NO_STATUS = 255  # virtme-run's own, when the guest left none
 
 
-def wrapper(accel):
+def wrapper(accel: Accelerator) -> Path:
     """A QEMU that the kernel ends together with virtme-run."""
     # virtme-run names KVM itself, and nothing for emulation.
     more = f" -accel {accel.qemu()}" if accel.name == "tcg" else ""
@@ -37,21 +40,29 @@ def wrapper(accel):
     return path
 
 
-def job(script):
+def job(script: str) -> Path:
     """The folder that the guest finds its script in."""
     folder = FOLDER / "job"
     write_if_changed(folder / "script", script)
     return folder
 
 
-def words(text, name="APPEND"):
+def words(text: str, name: str = "APPEND") -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
         die(f"{name}={text}: {error}; accepted: kernel parameters, quoted as for a shell")
 
 
-def command(venv, image, accel, mem, cpus, append, script=None):
+def command(
+    venv: Path,
+    image: Path,
+    accel: Accelerator,
+    mem: int,
+    cpus: int,
+    append: str,
+    script: str | None = None,
+) -> list[str]:
     """The virtme-run command line; with no script it gives a prompt."""
     cmd = [
         str(venv / "bin" / "virtme-run"),
@@ -85,7 +96,7 @@ def command(venv, image, accel, mem, cpus, append, script=None):
     return cmd
 
 
-def run(cmd, limit):
+def run(cmd: list[str], limit: float) -> float:
     """Run the script in a guest, show what it prints, judge its end."""
     start = time.monotonic()
     progress = Step("boot the guest").begin()
@@ -117,7 +128,7 @@ def run(cmd, limit):
     return time.monotonic() - start
 
 
-def to_screen(stream, progress):
+def to_screen(stream: IO[bytes], progress: Step) -> None:
     """Show what the script prints; its first line ends the boot."""
     for number, line in enumerate(stream):
         if not number:
@@ -127,12 +138,12 @@ def to_screen(stream, progress):
         sys.stdout.flush()
 
 
-def to_file(stream):
+def to_file(stream: IO[bytes]) -> None:
     with open(CONSOLE, "wb") as console:
         shutil.copyfileobj(stream, console)
 
 
-def judge(status, limit):
+def judge(status: int | None, limit: float) -> None:
     console = CONSOLE.read_text(errors="replace").replace("\r", "")
     panic = PANIC.search(console)
     found = complaints(console)
@@ -149,5 +160,5 @@ def judge(status, limit):
         raise GuestError("status", f"the script in the guest failed with status {status}")
 
 
-def fail(kind, reason, console):
+def fail(kind: str, reason: str, console: str) -> NoReturn:
     raise GuestError(kind, f"{reason}; full console: {CONSOLE}", console.splitlines()[-SHOWN:])

@@ -6,12 +6,14 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import BUILD, ROOT, die, flag, lock, run, step
+from common import BUILD, ROOT, Done, die, flag, lock, run, step
 from common.packages import ensure_packages
 from kernel import kconfig
+from kernel.kconfig import Fragment
 from series import source, worktree
 
 CONFIGS = ROOT / "configs"
@@ -22,7 +24,7 @@ PASSED_ON = ("PATH", "HOME", "USER", "TERM", "TMPDIR")
 OBJECT = re.compile(r"^  (CC|AS|LD|AR|HOSTCC|OBJCOPY)\b", re.MULTILINE)
 WARNING = re.compile(r"\bwarning: |^WARNING: ")
 # Seconds of each kernel that this process compiled: no part of a benchmark.
-COMPILING = []
+COMPILING: list[float] = []
 
 
 @dataclass
@@ -33,22 +35,22 @@ class Build:
     src: Path
     obj: Path
     log: Path
-    warnings: list
+    warnings: list[str]
 
     @property
-    def vmlinux(self):
+    def vmlinux(self) -> Path:
         return self.obj / "vmlinux"
 
     @property
-    def bzimage(self):
+    def bzimage(self) -> Path:
         return self.obj / "arch/x86/boot/bzImage"
 
     @property
-    def config(self):
+    def config(self) -> Path:
         return self.obj / ".config"
 
 
-def environment():
+def environment() -> dict[str, str]:
     """What kbuild may see: nothing of the user's shell or of our own make."""
     env = {k: os.environ[k] for k in PASSED_ON if k in os.environ}
     env.update(
@@ -70,7 +72,7 @@ def environment():
     return env
 
 
-def make_command(src, obj, *words):
+def make_command(src: Path, obj: Path, *words: str) -> list[str | Path]:
     return [
         "make",
         "-C",
@@ -83,17 +85,24 @@ def make_command(src, obj, *words):
     ]
 
 
-def make(src, obj, *words, log=None, what=""):
+def make(src: Path, obj: Path, *words: str, log: Path | None = None, what: str = "") -> Done:
     """Run the kernel's own make."""
     return run(make_command(src, obj, *words), log=log, env=environment(), what=what)
 
 
 @functools.cache
-def compiler():
+def compiler() -> str:
     return run(["gcc", "--version"]).stdout.partition("\n")[0]
 
 
-def build(flavour, fragments, commit, optional=(), flags=(), targets=TARGETS):
+def build(
+    flavour: str,
+    fragments: Iterable[Fragment],
+    commit: str,
+    optional: Iterable[Fragment] = (),
+    flags: Iterable[str] = (),
+    targets: Iterable[str] = TARGETS,
+) -> Build:
     """Build a commit with a configuration; gives a Build.
 
     Every line of `fragments` must survive in the configuration, those of
@@ -110,7 +119,15 @@ def build(flavour, fragments, commit, optional=(), flags=(), targets=TARGETS):
         )
 
 
-def _build(flavour, src, fragments, optional, commit, flags, targets):
+def _build(
+    flavour: str,
+    src: Path,
+    fragments: list[Fragment],
+    optional: list[Fragment],
+    commit: str,
+    flags: list[str],
+    targets: list[str],
+) -> Build:
     obj = src.parent / "obj"
     result = Build(flavour, src, obj, src.parent / "build.log", [])
     record = src.parent / "build.json"
@@ -128,19 +145,25 @@ def _build(flavour, src, fragments, optional, commit, flags, targets):
     return result
 
 
-def build_key(fragments, optional, commit, flags, targets):
+def build_key(
+    fragments: list[Fragment],
+    optional: list[Fragment],
+    commit: str,
+    flags: list[str],
+    targets: list[str],
+) -> list[str | list[str]]:
     digest = hashlib.sha256()
     for path in [*fragments, *optional, Path(__file__), Path(kconfig.__file__)]:
         digest.update(kconfig.text_of(path).encode())
     return [digest.hexdigest(), commit, flags, targets, compiler()]
 
 
-def have(result, targets):
+def have(result: Build, targets: list[str]) -> bool:
     paths = {"vmlinux": result.vmlinux, "bzImage": result.bzimage}
     return all(paths[t].is_file() for t in targets if t in paths)
 
 
-def compile_kernel(result, flags, targets):
+def compile_kernel(result: Build, flags: list[str], targets: list[str]) -> None:
     words = [*flags, *targets] + (["V=1"] if flag("V") else [])
     with step(f"build {result.flavour} kernel") as progress:
         progress.note = lambda: f"{objects(result.log)} objects"
@@ -157,19 +180,19 @@ def compile_kernel(result, flags, targets):
     ]
 
 
-def objects(log):
+def objects(log: Path) -> int:
     """How many objects a running build has made."""
     if not log.is_file():
         return 0
     return len(OBJECT.findall(log.read_text(errors="replace")))
 
 
-def patched():
+def patched() -> Build:
     """The kernel that make boot and make test boot."""
     return build("patched", GUEST, worktree.tree())
 
 
-def kernel():
+def kernel() -> None:
     """make kernel"""
     ensure_packages("source", "build")
     result = patched()

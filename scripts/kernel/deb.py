@@ -5,7 +5,9 @@ program that reads its /proc/hashstats."""
 import gzip
 import lzma
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from common import BUILD, die, flag, lock, run, setting, step
 from common.packages import ensure_packages
@@ -13,7 +15,7 @@ from kernel import build, kconfig
 from series import compose, gitcmd, source, worktree
 from tool import debian_package
 
-OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+OPENERS: dict[str, Callable[..., IO[str]]] = {".gz": gzip.open, ".xz": lzma.open}
 OURS = """\
 CONFIG_BOOT_HASH=y
 CONFIG_HASHSTATS=y
@@ -36,7 +38,7 @@ CONFIG_DEBUG_INFO_NONE=y
 """
 
 
-def start():
+def start() -> tuple[str, Path]:
     """(text, origin) of the configuration to begin with."""
     named = setting("CONFIG")
     if named:
@@ -60,14 +62,14 @@ def start():
     return text, path
 
 
-def running_config():
+def running_config() -> Path | None:
     for path in (Path("/boot/config-" + os.uname().release), Path("/proc/config.gz")):
         if path.is_file() and os.access(path, os.R_OK):
             return path
     return None
 
 
-def debian_config():
+def debian_config() -> Path:
     ensure_packages("debian-config")
     arch = run(["dpkg", "--print-architecture"]).stdout.strip()
     path = Path(f"/usr/src/linux-config-{source.base_name()}", f"config.{arch}_none_{arch}.xz")
@@ -76,7 +78,7 @@ def debian_config():
     return path
 
 
-def deb():
+def deb() -> None:
     ensure_packages("source", "build", "deb")
     text, origin = start()
     print(f"  configuration: {origin}")
@@ -84,21 +86,21 @@ def deb():
     with lock(BUILD / "build.lock"):
         src = worktree.checkout("deb", commit)
         obj = src.parent / "obj"
-        extra = [NO_KEYS] + ([] if flag("DEBUG") else [NO_DEBUG])
+        extra: list[kconfig.Fragment] = [NO_KEYS, *([] if flag("DEBUG") else [NO_DEBUG])]
         kconfig.configure(src, obj, [OURS], extra, build.make, start=text)
         compile_all(src, obj)
         packages = package(src, obj)
     report(packages)
 
 
-def compile_all(src, obj):
+def compile_all(src: Path, obj: Path) -> None:
     log = obj.parent / "build.log"
     with step("build kernel and modules") as progress:
         progress.note = lambda: f"{build.objects(log)} objects"
         build.make(src, obj, "all", log=log, what="the build of the kernel")
 
 
-def package(src, obj):
+def package(src: Path, obj: Path) -> list[Path]:
     for old in obj.parent.glob("*.deb"):
         old.unlink()
     name, mail = gitcmd.identity() or compose.NOBODY
@@ -124,7 +126,7 @@ def package(src, obj):
     ]
 
 
-def report(packages):
+def report(packages: list[Path]) -> None:
     if not packages:
         die("make bindeb-pkg left no package")
     for path in packages:

@@ -2,9 +2,12 @@
 """Configure a kernel from fragments and prove that every line survived."""
 
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from common import ROOT, die, run, step
+from common import ROOT, Done, die, run, step
+
+Fragment = Path | str  # a file, or lines of one
 
 SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
 UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
@@ -12,8 +15,7 @@ START = re.compile(r"^# base: (\w+)$", re.MULTILINE)
 STARTS = ("tinyconfig", "defconfig", "allnoconfig")
 
 
-def text_of(fragment):
-    """A fragment is a file, or lines of one in a str."""
+def text_of(fragment: Fragment) -> str:
     if isinstance(fragment, Path):
         if not fragment.is_file():
             die(f"{fragment}: no such configuration fragment")
@@ -21,14 +23,14 @@ def text_of(fragment):
     return fragment
 
 
-def name_of(fragment):
+def name_of(fragment: Fragment) -> str:
     if not isinstance(fragment, Path):
         return "the configuration asked for"
     inside = fragment.is_relative_to(ROOT)
     return str(fragment.relative_to(ROOT) if inside else fragment)
 
 
-def values(text):
+def values(text: str) -> dict[str, str]:
     """{symbol: value}; 'n' for a symbol that is off."""
     found = {}
     for line in text.splitlines():
@@ -39,7 +41,7 @@ def values(text):
     return found
 
 
-def start_target(fragments):
+def start_target(fragments: Iterable[Fragment]) -> str:
     """The make target to start from: a line `# base: defconfig` asks for it."""
     named = [m for f in fragments for m in START.findall(text_of(f))]
     for name in named:
@@ -48,7 +50,14 @@ def start_target(fragments):
     return named[-1] if named else STARTS[0]
 
 
-def configure(src, obj, fragments, optional, make, start=None):
+def configure(
+    src: Path,
+    obj: Path,
+    fragments: list[Fragment],
+    optional: list[Fragment],
+    make: Callable[..., Done],
+    start: str | None = None,
+) -> None:
     """Write obj/.config.  `start` is a text to begin with, else tinyconfig."""
     obj.mkdir(parents=True, exist_ok=True)
     log = obj.parent / "config.log"
@@ -68,7 +77,7 @@ def configure(src, obj, fragments, optional, make, start=None):
     check((obj / ".config").read_text(), fragments)
 
 
-def on_disk(fragment, obj, number):
+def on_disk(fragment: Fragment, obj: Path, number: int) -> Path:
     if isinstance(fragment, Path):
         return fragment
     path = obj.parent / f"fragment-{number}.config"
@@ -76,7 +85,7 @@ def on_disk(fragment, obj, number):
     return path
 
 
-def check(result, fragments):
+def check(result: str, fragments: Iterable[Fragment]) -> None:
     """Name the lines that the kernel's configuration did not take."""
     got, wanted = values(result), {}
     for fragment in fragments:

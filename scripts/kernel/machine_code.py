@@ -2,6 +2,7 @@
 """The machine code of an object file, function by function, for comparison."""
 
 import re
+from pathlib import Path
 
 from common import run
 
@@ -12,10 +13,11 @@ TARGET = re.compile(r"[0-9a-f]+ <[^>]*>")
 ADDEND = re.compile(r"(\.(?:text|data|bss|rodata|init)[^+\s]*)[-+]0x[0-9a-f]+")
 
 
-def functions(path):
+def functions(path: Path) -> dict[str, list[str]]:
     """{name: instructions} of what stays after boot: not of .init.text."""
     listing = run(["objdump", "-dr", "--no-show-raw-insn", "-j", ".text", str(path)]).stdout
-    found, name = {}, None
+    found: dict[str, list[str]] = {}
+    name = None
     for line in listing.splitlines():
         start = FUNCTION.match(line)
         if start:
@@ -29,15 +31,13 @@ def functions(path):
     return {name: without_padding(code) for name, code in found.items()}
 
 
-def without_padding(code):
+def without_padding(code: list[str]) -> list[str]:
     while code and re.match(r"(cs )?nop|xchg +%ax,%ax|data16|int3", code[-1]):
         code = code[:-1]
     return code
 
 
-def differences(ours, theirs):
+def differences(ours: Path, theirs: Path) -> list[str]:
     """Functions of two objects that are not the same in both."""
-    ours, theirs = functions(ours), functions(theirs)
-    return sorted(
-        name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)
-    )
+    left, right = functions(ours), functions(theirs)
+    return sorted(name for name in left.keys() | right.keys() if left.get(name) != right.get(name))

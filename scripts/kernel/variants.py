@@ -2,8 +2,11 @@
 """The kernels that tests and benchmarks compare: base and series, as they are
 and with what a measurement adds to them."""
 
+from typing import Any
+
 from common import ROOT
 from kernel import build
+from kernel.kconfig import Fragment
 from series import compose, extra_patch, gitcmd, source
 
 BASE = (build.CONFIGS / "guest.config",)
@@ -16,17 +19,19 @@ LOCKSTAT = build.CONFIGS / "lockstat.config"
 VMLINUX = ("vmlinux",)
 
 
-def base_commit():
-    return gitcmd.ref("base", source.base_repo())
+def base_commit() -> str:
+    return gitcmd.commit("base", source.base_repo())
 
 
-def base(name="", *fragments, **options):
+def base(name: str = "", *fragments: Fragment, **options: Any) -> build.Build:
     """The base kernel, built, with more configuration under a name of its own."""
     flavour = f"base-{name}" if name else "base"
     return build.build(flavour, [*BASE, *fragments], base_commit(), **options)
 
 
-def patched(name="", *fragments, commit=None, **options):
+def patched(
+    name: str = "", *fragments: Fragment, commit: str | None = None, **options: Any
+) -> build.Build:
     """The series, built, with more configuration under a name of its own."""
     if not name:
         return build.patched()
@@ -35,24 +40,24 @@ def patched(name="", *fragments, commit=None, **options):
     )
 
 
-def wakeups_commit():
+def wakeups_commit() -> str:
     """The base with counters for its hashed wait queues."""
     return extra_patch.commit(COUNT_WAKEUPS, base_commit(), f"Linux {source.version()}")
 
 
-def base_counting_wakeups():
+def base_counting_wakeups() -> build.Build:
     return build.build("base-counted", BASE, wakeups_commit())
 
 
-def lock_classes_commit():
+def lock_classes_commit() -> str:
     """The series, with a lockdep class for each inode hash lock."""
     return extra_patch.commit(INODE_LOCK_CLASSES, compose.compose(), "the series")
 
 
-def base_lockstat():
+def base_lockstat() -> build.Build:
     """The base kernel, which has one inode hash lock, counting locks."""
     return base("lockstat", LOCKSTAT, targets=VMLINUX)
 
 
-def patched_lockstat():
+def patched_lockstat() -> build.Build:
     return patched("lockstat", LOCKSTAT, commit=lock_classes_commit(), targets=VMLINUX)

@@ -459,7 +459,7 @@ def histogram(results, number):
     ]
     (spread,) = chosen(result, "spread", set=name, function=function)
     (best,) = chosen(result, "spread", set=name, function=bench_functions.OURS[kind])
-    blocks = [
+    blocks: list[Table | Picture] = [
         Table(
             f"Chains of {theirs['buckets']} buckets: the paper's "
             f"{theirs['objects']} objects; {mine['objects']} keys like them with "

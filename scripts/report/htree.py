@@ -120,7 +120,8 @@ def cost(results):
 
 def fragmented(results):
     result, places = each(results)
-    rows, kept = [], {}
+    rows = []
+    kept: dict[str, list[float]] = {}
     for name, pattern in places:
         before = one_leaf(result, "created", name, pattern)
         after = one_leaf(result, "churned", name, pattern)

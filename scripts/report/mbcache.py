@@ -197,7 +197,7 @@ def alone(results):
 
 def alone_lost(result):
     few = {op: result.data["figures"][f"{op}_ratio_small"] for op in bench_mbcache.OPS}
-    worst = max(few, key=few.get)
+    worst = max(few, key=few.__getitem__)
     if few[worst] <= 1.05:
         return []
     return [

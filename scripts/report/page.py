@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The parts of a page of results: sections, tables, pictures, as text."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 # How a table of a document was answered.
@@ -21,16 +22,16 @@ class Section:
     run: str
     # One sentence.
     answer: str
-    blocks: list = field(default_factory=list)
+    blocks: Sequence["Table | Picture"] = field(default_factory=list)
     # What did not hold up, one sentence each.
-    lost: list = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Table:
     title: str
-    head: list
-    rows: list
+    head: Sequence[object]
+    rows: Sequence[Sequence[object]]
 
     def text(self, _):
         return wrapped(self.title) + "\n" + simple_table(self.head, self.rows)

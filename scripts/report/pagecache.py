@@ -120,7 +120,7 @@ def span(size):
 
 def readers(results):
     result = results.get("readers")
-    rows = []
+    rows: list[tuple] = []
     for threads in bench_readers.THREADS:
         old = READERS.get(threads)
         cells = []
@@ -212,8 +212,7 @@ def picture(results, number):
         answer,
         [Picture("index", "Nanoseconds of an operation by number of entries, for each structure")]
         if number == 1
-        else []
-        + [
+        else [
             Table(
                 f"ns of {'an' if op == 'insert' else 'a'} {op}.",
                 (

@@ -34,7 +34,7 @@ def median(result, kernel, phase, name):
 
 def tiotest(results):
     result = results.get("herd")
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for phase, title in bench_herd.PHASES.items():
         for which, (seconds, rate, user, system) in zip(("before", "after"), TIOTEST[phase]):
             rows.append(

@@ -3,9 +3,10 @@
 
 from common import ROOT, die
 from series import compose, gitcmd, paths, source
+from series.patchfile import Patch
 
 
-def check():
+def check() -> None:
     """make check-series."""
     check_listed()
     series = compose.patches()
@@ -22,7 +23,7 @@ def check():
     )
 
 
-def check_listed():
+def check_listed() -> None:
     names = {path.name for path in compose.folder().glob("*.patch")}
     extra = sorted(names - set(compose.listed()))
     if extra:
@@ -38,7 +39,7 @@ def check_listed():
         )
 
 
-def check_whitespace(series, commit):
+def check_whitespace(series: list[Patch], commit: str) -> None:
     repo = source.base_repo()
     with gitcmd.private_index() as env:
         for patch, parent in zip(series, [f"{c}~" for c in compose.commits(commit)]):

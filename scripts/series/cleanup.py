@@ -3,6 +3,7 @@
 
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from common import BUILD, die, flag
@@ -11,7 +12,7 @@ from series import gitcmd, worktree
 KEPT = ("downloads", "ccache", "venv")
 
 
-def guard():
+def guard() -> None:
     """Commits of the developer's tree live in build/ only."""
     for src in BUILD.glob("*/patched/src"):
         if flag("FORCE") or not worktree.exists(src) or not gitcmd.ref("HEAD", src):
@@ -21,7 +22,7 @@ def guard():
             die(f"{src} {why}: run `make export` to keep them, or add FORCE=1 to drop them")
 
 
-def remove(paths):
+def remove(paths: Iterable[Path]) -> None:
     for path in paths:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -30,13 +31,13 @@ def remove(paths):
         print(f"  removed: {Path(os.path.relpath(path))}")
 
 
-def clean():
+def clean() -> None:
     if BUILD.is_dir():
         guard()
         remove(p for p in sorted(BUILD.iterdir()) if p.name not in KEPT)
 
 
-def distclean():
+def distclean() -> None:
     if BUILD.is_dir():
         guard()
         remove([BUILD])

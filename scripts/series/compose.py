@@ -9,28 +9,29 @@ import hashlib
 import json
 import os
 import re
-import sys
 import tempfile
 from pathlib import Path
 
 from common import ROOT, die, step
 from series import gitcmd, maintainers, patchfile, paths, source
+from series.gitcmd import Env, Person
+from series.patchfile import Patch
 from series.paths import MAINTAINERS, in_repository
 
 NOBODY = ("boothash", "boothash@localhost")
 
 
-def folder():
+def folder() -> Path:
     return ROOT / "series" / source.base_name()
 
 
-def listed():
+def listed() -> list[str]:
     """Patch names in order, as the series file gives them."""
     lines = (folder() / "series").read_text().splitlines()
     return [word for line in lines if (word := line.partition("#")[0].strip())]
 
 
-def patches():
+def patches() -> list[Patch]:
     """Every patch of the series, parsed."""
     names = listed()
     for name in names:
@@ -41,24 +42,24 @@ def patches():
     return [patchfile.read(folder() / name) for name in names]
 
 
-def inputs(series):
+def inputs(series: list[Patch]) -> dict[str, str]:
     """Digest of each file that composing reads, by name: what was composed."""
     files = [folder() / "series"] + [patch.path for patch in series]
     files += [in_repository(name) for patch in series for name in patch.brings]
     return {str(path.relative_to(ROOT)): digest(path) for path in files if path.is_file()}
 
 
-def digest(path):
+def digest(path: Path) -> str:
     mode = "x" if os.access(path, os.X_OK) else "-"
     return mode + hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def compose():
+def compose() -> str:
     """The commit of the whole series on the base; made only when needed."""
     repo, series = source.base_repo(), patches()
     check_brings(series, repo)
     person = gitcmd.identity() or NOBODY
-    base = gitcmd.ref("base", repo)
+    base = gitcmd.commit("base", repo)
     key = json.dumps([base, person, inputs(series), recipe()])
     name = "refs/boothash/cache/" + hashlib.sha256(key.encode()).hexdigest()
     commit = gitcmd.ref(name, repo)
@@ -70,15 +71,15 @@ def compose():
     return commit
 
 
-def recipe():
+def recipe() -> list[str]:
     """Digest of these modules: a change to them composes anew."""
     return [
-        digest(Path(module.__file__))
-        for module in (sys.modules[__name__], patchfile, maintainers, paths)
+        digest(Path(file))
+        for file in (__file__, patchfile.__file__, maintainers.__file__, paths.__file__)
     ]
 
 
-def apply_all(series, repo, base, person):
+def apply_all(series: list[Patch], repo: Path, base: str, person: Person) -> str:
     with gitcmd.private_index(base, repo) as env:
         parent = base
         for number, patch in enumerate(series, 1):
@@ -90,12 +91,12 @@ def apply_all(series, repo, base, person):
     return parent
 
 
-def commit_index(patch, repo, env, parent, who):
+def commit_index(patch: Patch, repo: Path, env: Env, parent: str, who: Env) -> str:
     tree = gitcmd.out("write-tree", repo=repo, env=env)
     return gitcmd.out("commit-tree", tree, "-p", parent, repo=repo, env=who, input=patch.message)
 
 
-def apply_diff(patch, repo, env, *options):
+def apply_diff(patch: Patch, repo: Path, env: Env, *options: str) -> None:
     if not patch.diff:
         return
     # Hunks for MAINTAINERS are stored as if our sections were not in it.
@@ -118,7 +119,7 @@ def apply_diff(patch, repo, env, *options):
         )
 
 
-def take_sections(repo, env):
+def take_sections(repo: Path, env: Env) -> list[str]:
     """Take our sections out of the index's MAINTAINERS."""
     text = blob(":" + MAINTAINERS, repo, env)
     rest, ours = maintainers.split(text, blob("base:" + MAINTAINERS, repo, env))
@@ -127,12 +128,12 @@ def take_sections(repo, env):
     return ours
 
 
-def blob(name, repo, env=None):
+def blob(name: str, repo: Path, env: Env | None = None) -> str:
     """The text of a file, or nothing when it is not there."""
     return gitcmd.git("cat-file", "blob", name, repo=repo, env=env, check=False).stdout
 
 
-def replace(name, text, repo, env):
+def replace(name: str, text: str, repo: Path, env: Env) -> None:
     data = text.encode("utf-8", "surrogateescape")
     gitcmd.git(
         "update-index",
@@ -144,7 +145,7 @@ def replace(name, text, repo, env):
     )
 
 
-def refusal(patch, said):
+def refusal(patch: Patch, said: str) -> str:
     """One line for what `git apply` says."""
     where = f"series/{source.base_name()}/{patch.name}"
     linux = f"Linux {source.version()} with the patches before it"
@@ -164,9 +165,9 @@ def refusal(patch, said):
     return f"{where}: {(errors or ['git apply failed'])[0]}"
 
 
-def check_brings(series, repo):
+def check_brings(series: list[Patch], repo: Path) -> None:
     """Each new file exists, is new, and belongs to one patch."""
-    owner = {}
+    owner: dict[str, str] = {}
     for patch in series:
         for name in patch.brings:
             if name in owner:
@@ -187,7 +188,7 @@ def check_brings(series, repo):
         check_hunks(patch, owner)
 
 
-def check_hunks(patch, owner):
+def check_hunks(patch: Patch, owner: dict[str, str]) -> None:
     patchfile.check_message(patch, patch.name)
     ours = sorted(patch.changes() & (owner.keys() - {MAINTAINERS}))
     if ours:
@@ -202,13 +203,13 @@ def check_hunks(patch, owner):
         )
 
 
-def in_base(names, repo):
+def in_base(names: list[str], repo: Path) -> list[str]:
     if not names:
         return []
     return gitcmd.records("ls-tree", "-z", "--name-only", "base", "--", *names, repo=repo)
 
 
-def add_files(patch, repo, env):
+def add_files(patch: Patch, repo: Path, env: Env) -> None:
     """Put the files that a patch brings into the index."""
     lines = []
     for name in patch.brings:
@@ -222,7 +223,7 @@ def add_files(patch, repo, env):
         gitcmd.git("update-index", "-z", "--index-info", repo=repo, env=env, input="".join(lines))
 
 
-def merged(own, repo, env):
+def merged(own: bytes, repo: Path, env: Env) -> bytes:
     """The index's MAINTAINERS with our sections."""
     text = blob(":" + MAINTAINERS, repo, env)
     _, sections = maintainers.read_own(own.decode("utf-8", "surrogateescape"))
@@ -232,14 +233,14 @@ def merged(own, repo, env):
     return maintainers.merge(text, sections).encode("utf-8", "surrogateescape")
 
 
-def store(data, repo):
+def store(data: bytes, repo: Path) -> str:
     with tempfile.NamedTemporaryFile() as temp:
         temp.write(data)
         temp.flush()
         return gitcmd.out("hash-object", "-w", "--no-filters", temp.name, repo=repo)
 
 
-def commits(commit, repo=None):
+def commits(commit: str, repo: Path | None = None) -> list[str]:
     """Commits of a composed series, the first patch first."""
     return gitcmd.out(
         "rev-list", "--reverse", f"base..{commit}", repo=repo or source.base_repo()

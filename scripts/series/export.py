@@ -5,10 +5,13 @@ Each commit is compared with its parent after the new files have been taken
 out of both: what is left is the hunks of the stored patch.
 """
 
+import functools
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from common import ROOT, die, flag, lock
 from series import (
@@ -20,7 +23,10 @@ from series import (
     source,
     worktree,
 )
+from series.patchfile import Patch
 from series.paths import MAINTAINERS
+
+Contents = dict[Path, tuple[bytes, bool]]  # file here: bytes, executable
 
 DIFF = [
     "diff-tree",
@@ -45,14 +51,14 @@ class Commit:
     id: str
     subject: str
     body: str
-    added: set  # new files that exist after it
-    touched: set  # files that it changes
-    sections: list = field(default_factory=list)  # of MAINTAINERS
+    added: set[str]  # new files that exist after it
+    touched: set[str]  # files that it changes
+    sections: list[str] = field(default_factory=list)  # of MAINTAINERS
     bare: str = ""  # its tree without new files
-    brings: list = field(default_factory=list)
+    brings: list[str] = field(default_factory=list)
 
 
-def export():
+def export() -> None:
     path = worktree.src()
     if not worktree.exists(path):
         die(f"{path} is not there: run `make tree` first")
@@ -68,7 +74,7 @@ def export():
         settle(path, head)
 
 
-def check_untouched():
+def check_untouched() -> None:
     """Refuse to write over files edited here since `make tree`."""
     before = worktree.record()
     if flag("FORCE") or not before.is_file():
@@ -83,14 +89,14 @@ def check_untouched():
         )
 
 
-def current():
+def current() -> dict[str, str]:
     """Digests of the files now; composing may no longer work with them."""
     names = [compose.folder() / name for name in compose.listed()]
     series = [patchfile.read(path) for path in names if path.is_file()]
     return compose.inputs(series)
 
 
-def write_back(path):
+def write_back(path: Path) -> str:
     commits = read_commits(path)
     assign_files(commits, path)
     series = make_patches(commits, path)
@@ -99,10 +105,10 @@ def write_back(path):
     check_strangers(contents, old)
     store_files(contents, old)
     store_patches(series)
-    return commits[-1].id if commits else gitcmd.ref("base", path)
+    return commits[-1].id if commits else gitcmd.commit("base", path)
 
 
-def read_commits(path):
+def read_commits(path: Path) -> list[Commit]:
     ids = gitcmd.out("rev-list", "--reverse", "--parents", "base..HEAD", repo=path).splitlines()
     if gitcmd.out("merge-base", "base", "HEAD", repo=path) != gitcmd.ref("base", path):
         die(f"{path}: its commits do not stand on Linux {source.version()}")
@@ -111,7 +117,7 @@ def read_commits(path):
     return [read_commit(line.split()[0], path) for line in ids]
 
 
-def read_commit(commit, path):
+def read_commit(commit: str, path: Path) -> Commit:
     message = gitcmd.git("log", "-1", "--format=%B", commit, repo=path).stdout
     message, _ = patchfile.split_brings(SIGNED.sub("", message))
     subject, _, body = message.partition("\n")
@@ -124,13 +130,13 @@ def read_commit(commit, path):
     )
 
 
-def names(path, *what):
+def names(path: Path, *what: str) -> set[str]:
     return set(
         gitcmd.records("diff-tree", "-r", "-z", "--no-renames", "--name-only", *what, repo=path)
     )
 
 
-def assign_files(commits, path):
+def assign_files(commits: list[Commit], path: Path) -> None:
     """Give each new file to the first commit from which on it is there."""
     if not commits:
         return
@@ -139,12 +145,16 @@ def assign_files(commits, path):
         strip(commit, base, path)
     for name in sorted(commits[-1].added):
         paths.in_repository(name)  # refuses a place we have no room for
-        assign_owner(commits, name, lambda c, n=name: n in c.added)
+        assign_owner(commits, name, functools.partial(adds, name))
     if commits[-1].sections:
         assign_owner(commits, MAINTAINERS, lambda c: bool(c.sections))
 
 
-def assign_owner(commits, name, has):
+def adds(name: str, commit: Commit) -> bool:
+    return name in commit.added
+
+
+def assign_owner(commits: list[Commit], name: str, has: Callable[[Commit], bool]) -> None:
     owner = len(commits) - 1
     while owner and has(commits[owner - 1]):
         owner -= 1
@@ -158,7 +168,7 @@ def assign_owner(commits, name, has):
             )
 
 
-def strip(commit, base, path):
+def strip(commit: Commit, base: str, path: Path) -> None:
     """Make the tree of a commit without any new file or section."""
     lines = [f"0 {'0' * 40}\t{name}\0" for name in sorted(commit.added)]
     if base:
@@ -172,7 +182,7 @@ def strip(commit, base, path):
         commit.bare = gitcmd.out("write-tree", repo=path, env=env)
 
 
-def make_patches(commits, path):
+def make_patches(commits: list[Commit], path: Path) -> list[Patch]:
     """The stored patches; a commit that was folded whole gives none."""
     series, before = [], "base"
     old = old_patches()
@@ -181,7 +191,7 @@ def make_patches(commits, path):
         before = commit.bare
         if "\nBinary files " in diff:
             die(f"`{commit.subject}` changes a binary file: only text is kept")
-        patch = patchfile.Patch(
+        patch = Patch(
             commit.subject,
             commit.body,
             in_order(commit, old.get(commit.subject)),
@@ -195,19 +205,19 @@ def make_patches(commits, path):
     return series
 
 
-def old_patches():
+def old_patches() -> dict[str, Patch]:
     """The patches stored now, by subject."""
     return {patch.subject: patch for patch in compose.patches()}
 
 
-def in_order(commit, old):
+def in_order(commit: Commit, old: Patch | None) -> list[str]:
     """What a commit brings, in the order the stored patch has."""
     known = old.brings if old else []
     kept = [name for name in known if name in commit.brings]
     return kept + [name for name in commit.brings if name not in kept]
 
 
-def new_contents(commits, path):
+def new_contents(commits: list[Commit], path: Path) -> Contents:
     """{file here: (bytes, executable)} of every new file at the last commit."""
     found = {}
     for name in sorted(n for commit in commits for n in commit.brings):
@@ -223,11 +233,11 @@ def new_contents(commits, path):
     return found
 
 
-def stored(here):
+def stored(here: Path) -> tuple[bytes, bool]:
     return here.read_bytes(), os.access(here, os.X_OK)
 
 
-def check_strangers(contents, old):
+def check_strangers(contents: Contents, old: set[Path]) -> None:
     """Refuse to write over a file that no patch has brought so far."""
     for here, new in contents.items():
         if here not in old and here.is_file() and stored(here) != new and not flag("FORCE"):
@@ -238,7 +248,7 @@ def check_strangers(contents, old):
             )
 
 
-def store_files(contents, old):
+def store_files(contents: Contents, old: set[Path]) -> None:
     for here, new in contents.items():
         if here.is_file() and stored(here) == new:
             continue
@@ -251,7 +261,7 @@ def store_files(contents, old):
         print(f"  removed: {here.relative_to(ROOT)}")
 
 
-def store_patches(series):
+def store_patches(series: list[Patch]) -> None:
     folder, old = compose.folder(), old_patches()
     stale = {patch.path for patch in old.values()}
     width = 2 if len(series) < 100 else 3
@@ -272,7 +282,7 @@ def store_patches(series):
     store_order([path.name for path in wanted])
 
 
-def store_order(order):
+def store_order(order: list[str]) -> None:
     """Rewrite the series file only when the order changed; keep its head."""
     if order == compose.listed():
         return
@@ -285,7 +295,7 @@ def store_order(order):
     path.write_text("\n".join(head + order) + "\n")
 
 
-def settle(path, head):
+def settle(path: Path, head: str) -> None:
     """Compose what was written; it must be the tree we came from."""
     commit = compose.compose()
     same = gitcmd.out("rev-parse", f"{head}^{{tree}}", repo=path) == gitcmd.out(

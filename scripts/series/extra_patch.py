@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """A patch on top of a commit, for kernels that only a benchmark wants."""
 
+from pathlib import Path
+
 from common import die
 from series import gitcmd, patchfile, source
 
 
-def commit(path, parent, what):
+def commit(path: Path, parent: str, what: str) -> str:
     """Parent and patch as a commit, the same one for the same two."""
     patch, repo = patchfile.read(path), source.base_repo()
     with gitcmd.private_index(parent, repo) as env:

@@ -4,8 +4,13 @@
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
-from common import ROOT, run
+from common import ROOT, Done, StrPath, run
+
+Env = dict[str, str]
+Person = tuple[str, str]  # name, mail
 
 OPTIONS = [
     "-c",
@@ -27,7 +32,7 @@ OPTIONS = [
 ]
 
 
-def clean_environment():
+def clean_environment() -> Env:
     """The environment without git's variables, as when a hook calls make."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     env.update(
@@ -36,25 +41,25 @@ def clean_environment():
     return env
 
 
-def git(*args, repo=None, env=None, **kw):
+def git(*args: StrPath, repo: StrPath | None = None, env: Env | None = None, **kw: Any) -> Done:
     """Run git in `repo` (bare repository or work tree); CompletedProcess."""
     environment = clean_environment() | (env or {})
     where = ["-C", repo] if repo else []
     return run(["git", *OPTIONS, *where, *args], env=environment, **kw)
 
 
-def out(*args, **kw):
+def out(*args: StrPath, **kw: Any) -> str:
     """What git prints, without the last newline."""
     return git(*args, **kw).stdout.rstrip("\n")
 
 
-def records(*args, **kw):
+def records(*args: StrPath, **kw: Any) -> list[str]:
     """What git prints with -z, as a list."""
     return [item for item in git(*args, **kw).stdout.split("\0") if item]
 
 
 @contextlib.contextmanager
-def private_index(tree=None, repo=None):
+def private_index(tree: str | None = None, repo: StrPath | None = None) -> Iterator[Env]:
     """Environment of an index that no work tree uses; it starts with a tree."""
     with tempfile.TemporaryDirectory() as temp:
         env = {"GIT_INDEX_FILE": os.path.join(temp, "index")}
@@ -63,13 +68,18 @@ def private_index(tree=None, repo=None):
         yield env
 
 
-def ref(name, repo):
+def ref(name: str, repo: StrPath) -> str | None:
     """The commit that a ref names, or nothing."""
     done = git("rev-parse", "--quiet", "--verify", name + "^{commit}", repo=repo, check=False)
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def identity():
+def commit(name: str, repo: StrPath) -> str:
+    """The commit that a ref names, which must be there."""
+    return out("rev-parse", "--verify", name + "^{commit}", repo=repo)
+
+
+def identity() -> Person | None:
     """(name, mail) of whoever runs this, from git's own settings, or None."""
     for place in (ROOT, "/"):
         done = run(
@@ -82,7 +92,7 @@ def identity():
     return None
 
 
-def signature(person, seconds):
+def signature(person: Person, seconds: int) -> Env:
     """Environment that makes `person` author and committer at a fixed time."""
     name, mail = person
     date = f"{seconds} +0000"

@@ -3,13 +3,14 @@
 
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from common import ROOT, die, step
 from series import compose, gitcmd, source
 
 
-def cover():
+def cover() -> tuple[str, str]:
     """(subject, body) of the cover letter."""
     path = compose.folder() / "cover-letter"
     if not path.is_file():
@@ -24,7 +25,7 @@ def cover():
     return first.removeprefix("Subject: "), "\n".join(rest).strip("\n")
 
 
-def mail():
+def mail() -> None:
     person = gitcmd.identity()
     if not person:
         die(
@@ -49,7 +50,7 @@ def mail():
     print(f"{len(files) - 1} patches, tree {composed} identical")
 
 
-def format_patch(repo, commit, folder, person):
+def format_patch(repo: Path, commit: str, folder: Path, person: gitcmd.Person) -> list[Path]:
     who = gitcmd.signature(person, source.DATE)
     options = [
         "--cover-letter",
@@ -69,20 +70,20 @@ def format_patch(repo, commit, folder, person):
     return [Path(name) for name in names]
 
 
-def fill_cover(path, subject, body):
+def fill_cover(path: Path, subject: str, body: str) -> None:
     text = path.read_text()
     text = text.replace("*** SUBJECT HERE ***", subject, 1)
     path.write_text(text.replace("*** BLURB HERE ***", body, 1))
 
 
-def tree_of_mail(repo, files):
+def tree_of_mail(repo: Path, files: list[Path]) -> str:
     """Apply the mails in a repository of their own, which only has out the
     files that they touch: no need to write 86,000 others."""
     touched = sorted({name for path in files for name in names(path)})
     with tempfile.TemporaryDirectory(dir=source.version_dir()) as temp:
         gitcmd.git("init", "--quiet", temp)
         Path(temp, ".git/objects/info/alternates").write_text(f"{repo / 'objects'}\n")
-        base = gitcmd.ref("base", repo)
+        base = gitcmd.commit("base", repo)
         gitcmd.git("update-ref", "HEAD", base, repo=temp)
         gitcmd.git(
             "sparse-checkout",
@@ -107,7 +108,7 @@ def tree_of_mail(repo, files):
         return gitcmd.out("rev-parse", "HEAD^{tree}", repo=temp)
 
 
-def names(path):
+def names(path: Path) -> Iterator[str]:
     text = path.read_bytes().decode("utf-8", "surrogateescape")
     for line in text.splitlines():
         if line.startswith("diff --git a/"):

@@ -32,20 +32,20 @@ CUTS_MAIL = re.compile(r"^(---|diff -.*|Index: .*)$", re.MULTILINE)
 class Patch:
     subject: str
     body: str = ""
-    brings: list = field(default_factory=list)
+    brings: list[str] = field(default_factory=list)
     diff: str = ""
-    path: Path = None
+    path: Path = Path()
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self.path.name
 
     @property
-    def message(self):
+    def message(self) -> str:
         """The commit message: no Brings: lines."""
         return f"{self.subject}\n" + (f"\n{self.body}\n" if self.body else "")
 
-    def text(self):
+    def text(self) -> str:
         parts = [f"Subject: [PATCH] {self.subject}\n"]
         if self.body:
             parts.append(self.body + "\n")
@@ -53,12 +53,12 @@ class Patch:
             parts.append("".join(f"Brings: {name}\n" for name in self.brings))
         return "\n".join(parts) + "---\n" + ("\n" + self.diff if self.diff else "")
 
-    def changes(self):
+    def changes(self) -> set[str]:
         """Paths that the hunks touch."""
         return {new for _, new in FILE.findall(self.diff)}
 
 
-def split_brings(message):
+def split_brings(message: str) -> tuple[str, list[str]]:
     """(message without its Brings: lines, what they name)."""
     lines, brings = [], []
     for line in message.splitlines():
@@ -70,7 +70,7 @@ def split_brings(message):
     return "\n".join(lines).strip("\n"), brings
 
 
-def read(path):
+def read(path: Path) -> Patch:
     text = path.read_bytes().decode("utf-8", "surrogateescape")
     head, found, rest = text.partition("\n---\n")
     first, _, body = head.partition("\n")
@@ -88,11 +88,11 @@ def read(path):
     return Patch(match[1].strip(), body, brings, diff, path)
 
 
-def write(path, patch):
+def write(path: Path, patch: Patch) -> None:
     path.write_bytes(patch.text().encode("utf-8", "surrogateescape"))
 
 
-def check_message(patch, name):
+def check_message(patch: Patch, name: str) -> None:
     if CUTS_MAIL.search(patch.body):
         die(
             f"{name}: a line of its message would cut the mail in two "
@@ -100,21 +100,21 @@ def check_message(patch, name):
         )
 
 
-def slug(subject):
+def slug(subject: str) -> str:
     words = re.sub(r"[^a-z0-9_]+", "-", subject.lower()).strip("-")
     if len(words) > SLUG_LENGTH:
         words = words[:SLUG_LENGTH].rpartition("-")[0]
     return words
 
 
-def without_index(diff):
+def without_index(diff: str) -> str:
     """Drop git's `index` lines: stored patches must not depend on blob ids."""
     return re.sub(
         r"^(diff --git .*\n(?:(?:old|new|deleted).*\n)*)index .*\n", r"\1", diff, flags=re.MULTILINE
     )
 
 
-def hunk_at(diff, path, line):
+def hunk_at(diff: str, path: str, line: int) -> int | None:
     """Which hunk of `path`, counted from 1, starts at an old line."""
     starts = list(FILE.finditer(diff))
     for match, after in zip(starts, [*starts[1:], None]):

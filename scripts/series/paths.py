@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Where a file is in this repository and where it is in the kernel."""
 
+from pathlib import Path
+
 from common import ROOT, die
 from series import gitcmd
 
@@ -30,7 +32,7 @@ MAINTAINERS = "MAINTAINERS"
 MAPPED = {"lib/Kconfig.boothash": "Kconfig", MAINTAINERS: MAINTAINERS}
 
 
-def in_repository(path):
+def in_repository(path: str) -> Path:
     """The file here of a path in the kernel."""
     if path in MAPPED:
         return ROOT / MAPPED[path]
@@ -39,7 +41,7 @@ def in_repository(path):
     die(f"{path}: a new file of the kernel must be under one of {' '.join(FOLDERS)}")
 
 
-def kernel_files():
+def kernel_files() -> set[str]:
     """Kernel paths of every file here that some patch must bring."""
     if (ROOT / ".git").exists():
         names = gitcmd.records(

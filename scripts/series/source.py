@@ -14,12 +14,16 @@ import re
 import stat
 import subprocess
 import tarfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
-from common import BUILD, ROOT, die, lock, setting, step
+from common import BUILD, ROOT, Step, die, lock, setting, step
 from common.packages import ensure_packages
 from series import gitcmd
+
+Entry = tuple[str, str, bytes]  # name, mode, content
 
 PERSON = ("boothash", "boothash@localhost")
 # The day Linux 6.12 came out.  A fixed date keeps commit ids reproducible.
@@ -33,7 +37,7 @@ DEBIAN_IGNORES = re.compile(
 )
 
 
-def base_name():
+def base_name() -> str:
     """The series folder in use, which is also the kernel version it is for."""
     name = setting("BASE", "6.12")
     if not (ROOT / "series" / name / "series").is_file():
@@ -42,12 +46,12 @@ def base_name():
     return name
 
 
-def accepted():
+def accepted() -> str:
     return f"accepted: a tree or tarball of Linux {base_name()}.y"
 
 
 @functools.cache
-def location():
+def location() -> tuple[Path, bool]:
     """(path, given by the user?) of the base kernel's tree or tarball."""
     kernel = setting("KERNEL")
     if kernel:
@@ -58,7 +62,7 @@ def location():
     return debian_tarball(), False
 
 
-def debian_tarball():
+def debian_tarball() -> Path:
     pattern = f"/usr/src/linux-source-{base_name()}.tar.*"
     if not glob.glob(pattern):
         ensure_packages("debian-source")
@@ -71,7 +75,7 @@ def debian_tarball():
     return Path(found[0])
 
 
-def makefile_version(text):
+def makefile_version(text: str) -> str | None:
     """'6.12.117' from a kernel's top Makefile, or None."""
     parts = []
     for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"):
@@ -85,10 +89,10 @@ def makefile_version(text):
 class Folder:
     """Files of a kernel tree in a folder."""
 
-    def __init__(self, path):
+    def __init__(self, path: Path) -> None:
         self.path = path
 
-    def names(self):
+    def names(self) -> list[str]:
         if (self.path / ".git").exists():
             return sorted(gitcmd.records("ls-files", "-z", repo=self.path))
         if (self.path / ".config").exists():
@@ -98,12 +102,12 @@ class Folder:
             )
         return sorted(self._walk())
 
-    def _walk(self):
+    def _walk(self) -> Iterator[str]:
         for folder, _, files in os.walk(self.path):
             for name in files:
                 yield os.path.relpath(os.path.join(folder, name), self.path)
 
-    def fingerprint(self):
+    def fingerprint(self) -> str:
         digest = hashlib.sha256()
         for name in self.names():
             try:
@@ -117,11 +121,11 @@ class Folder:
             )
         return digest.hexdigest()
 
-    def makefile(self):
+    def makefile(self) -> str:
         path = self.path / "Makefile"
         return path.read_text(errors="replace") if path.is_file() else ""
 
-    def entries(self):
+    def entries(self) -> Iterator[Entry]:
         for name in self.names():
             path = self.path / name
             try:
@@ -138,15 +142,15 @@ class Folder:
 class Tarball:
     """Files of a kernel tree in an archive, read in one pass."""
 
-    def __init__(self, path):
+    def __init__(self, path: Path) -> None:
         self.path = path
 
-    def fingerprint(self):
+    def fingerprint(self) -> str:
         about = self.path.stat()
         return f"{about.st_size} {about.st_mtime_ns}"
 
     @contextmanager
-    def _open(self):
+    def _open(self) -> Iterator[tarfile.TarFile]:
         # xz unpacks with all processors; Python's own module does not.
         packers = {".xz": ["xz", "-dc", "-T0"], ".zst": ["zstd", "-dcq"]}
         packer = packers.get(self.path.suffix)
@@ -157,13 +161,14 @@ class Tarball:
         with subprocess.Popen(
             [*packer, self.path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as process:
+            assert process.stdout
             try:
                 with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
                     yield archive
             finally:
                 process.stdout.close()
 
-    def members(self):
+    def members(self) -> Iterator[tuple[str, tarfile.TarInfo, tarfile.TarFile]]:
         try:
             with self._open() as archive:
                 for member in archive:
@@ -173,23 +178,29 @@ class Tarball:
         except (tarfile.TarError, EOFError, OSError) as error:
             die(f"{self.path}: not a readable tar archive ({error}); {accepted()}")
 
-    def makefile(self):
+    def makefile(self) -> str:
         for name, member, archive in self.members():
             if name == "Makefile" and member.isfile():
-                return archive.extractfile(member).read().decode(errors="replace")
+                return content(archive, member).decode(errors="replace")
         return ""
 
-    def entries(self):
+    def entries(self) -> Iterator[Entry]:
         for name, member, archive in self.members():
             if member.issym():
                 yield name, "120000", os.fsencode(member.linkname)
             elif member.isfile():
                 kind = "100755" if member.mode & 0o100 else "100644"
-                yield name, kind, archive.extractfile(member).read()
+                yield name, kind, content(archive, member)
+
+
+def content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = archive.extractfile(member)
+    assert file, member.name  # only asked for a regular file
+    return file.read()
 
 
 @functools.cache
-def found():
+def found() -> tuple[Folder | Tarball, str, str]:
     """(source, fingerprint, version) of the base kernel, checked."""
     ensure_packages("source")
     path, _ = location()
@@ -206,7 +217,7 @@ def found():
     return source, print_, known["version"]
 
 
-def check_version(path, version):
+def check_version(path: Path, version: str | None) -> None:
     if version is None:
         die(
             f"{path}: not a Linux source tree (no Makefile with VERSION, "
@@ -216,12 +227,12 @@ def check_version(path, version):
         die(f"{path}: this is Linux {version}; {accepted()}")
 
 
-def version():
+def version() -> str:
     """The base's version, such as 6.12.117."""
     return found()[2]
 
 
-def version_dir():
+def version_dir() -> Path:
     """Where everything made from this base lives."""
     path, given = location()
     if not given:
@@ -231,7 +242,7 @@ def version_dir():
 
 
 @functools.cache
-def base_repo():
+def base_repo() -> Path:
     """A bare git repository whose tag `base` is the pristine kernel."""
     source, print_, _ = found()
     repo = version_dir() / "base.git"
@@ -243,7 +254,7 @@ def base_repo():
     return repo
 
 
-def import_base(source, repo):
+def import_base(source: Folder | Tarball, repo: Path) -> None:
     if not (repo / "HEAD").is_file():
         gitcmd.git("init", "--quiet", "--bare", str(repo))
         gitcmd.git("config", "gc.auto", "0", repo=repo)
@@ -262,13 +273,14 @@ def import_base(source, repo):
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, env=gitcmd.clean_environment()
         ) as process:
+            assert process.stdin
             feed(process.stdin, source, progress)
             process.stdin.close()
         if process.returncode:
             die(f"git fast-import of {source.path} failed")
 
 
-def feed(stream, source, progress):
+def feed(stream: IO[bytes], source: Folder | Tarball, progress: Step) -> None:
     """Write the fast-import stream of one commit that holds every file."""
     name, mail = PERSON
     message = f"Linux {version()}\n".encode()

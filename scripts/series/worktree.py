@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+from pathlib import Path
 
 from common import die, flag, lock, step, write_if_changed
 from series import compose, gitcmd, source
@@ -12,29 +13,29 @@ BRANCH = "boothash"
 COMPOSED = "refs/boothash/composed"  # what `make tree` last made
 
 
-def folder(flavour):
+def folder(flavour: str) -> Path:
     return source.version_dir() / flavour
 
 
-def src(flavour="patched"):
+def src(flavour: str = "patched") -> Path:
     return folder(flavour) / "src"
 
 
-def record():
+def record() -> Path:
     """Digests of the files that the work tree was composed from."""
     return folder("patched") / "composed.json"
 
 
-def complete(path):
+def complete(path: Path) -> Path:
     """The mark of a work tree whose first check out was not interrupted."""
     return path.parent / "src.complete"
 
 
-def exists(path):
+def exists(path: Path) -> bool:
     return (path / ".git").is_file() and complete(path).is_file()
 
 
-def add(path, commit, *options):
+def add(path: Path, commit: str, *options: str) -> None:
     with step(f"check out {path.parent.name} tree"):
         shutil.rmtree(path, ignore_errors=True)
         # A folder that is gone leaves its registration behind.
@@ -52,7 +53,7 @@ def add(path, commit, *options):
         complete(path).touch()
 
 
-def checkout(flavour, commit):
+def checkout(flavour: str, commit: str) -> Path:
     """A generated work tree at a commit, changes in it dropped."""
     path = src(flavour)
     if not exists(path):
@@ -63,17 +64,17 @@ def checkout(flavour, commit):
     return path
 
 
-def head(path):
+def head(path: Path) -> str | None:
     return gitcmd.ref("HEAD", path)
 
 
-def dirty(path):
+def dirty(path: Path) -> str | None:
     """A file with changes that no commit holds, or nothing."""
     lines = gitcmd.records("status", "--porcelain", "-z", repo=path)
     return lines[0][3:] if lines else None
 
 
-def rebasing(path):
+def rebasing(path: Path) -> bool:
     git_dir = gitcmd.out("rev-parse", "--absolute-git-dir", repo=path)
     return any(
         os.path.exists(f"{git_dir}/{name}")
@@ -81,7 +82,7 @@ def rebasing(path):
     )
 
 
-def unsaved(path):
+def unsaved(path: Path) -> str | None:
     """What would be lost by moving the developer's tree, in words."""
     if rebasing(path):
         return "is in the middle of a rebase or merge"
@@ -93,7 +94,7 @@ def unsaved(path):
     return None
 
 
-def tree():
+def tree() -> str:
     """make tree: the composed series in the developer's tree; its commit."""
     commit, path = compose.compose(), src()
     with lock(source.version_dir() / "tree.lock"):
@@ -107,7 +108,7 @@ def tree():
     return commit
 
 
-def guard(path):
+def guard(path: Path) -> None:
     why = unsaved(path)
     if not why:
         return
@@ -120,17 +121,17 @@ def guard(path):
     gitcmd.git("clean", "-fdq", repo=path)
 
 
-def move(path, commit):
+def move(path: Path, commit: str) -> None:
     """Put the branch at a commit; git rewrites only files that differ."""
     if head(path) != commit or current_branch(path) != BRANCH:
         gitcmd.git("checkout", "--quiet", "-B", BRANCH, commit, repo=path)
 
 
-def current_branch(path):
+def current_branch(path: Path) -> str:
     done = gitcmd.git("symbolic-ref", "--short", "-q", "HEAD", repo=path, check=False)
     return done.stdout.strip()
 
 
-def remember(commit):
+def remember(commit: str) -> None:
     gitcmd.git("update-ref", COMPOSED, commit, repo=source.base_repo())
     write_if_changed(record(), json.dumps(compose.inputs(compose.patches()), indent=1))

@@ -51,7 +51,7 @@ fi
 """
 
 
-def build(folder, version, name, mail):
+def build(folder: Path, version: str, name: str, mail: str) -> Path:
     """Make the package in a folder; its path is returned."""
     path = folder / f"{PACKAGE}_{version}_all.deb"
     with tempfile.TemporaryDirectory() as temp:
@@ -65,7 +65,7 @@ def build(folder, version, name, mail):
     return path
 
 
-def finish(tree):
+def finish(tree: Path) -> None:
     """What Debian wants beside what `make install-tools` has."""
     manual = tree / "usr/share/man/man1/hashstats.1"
     packed = manual.with_name(manual.name + ".gz")
@@ -77,7 +77,7 @@ def finish(tree):
     (tree / "usr" / DOC / "copyright").write_text((ROOT / "COPYING").read_text())
 
 
-def control(tree, content, **fields):
+def control(tree: Path, content: list[Path], **fields: str) -> None:
     folder = tree / "DEBIAN"
     make_folder(folder)
     kilobytes = -(-sum(path.stat().st_size for path in content) // 1024)

@@ -7,9 +7,12 @@ link to it, since the program looks for its modules beside itself.
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from common import ROOT, die, setting
+
+Files = dict[Path, Path]  # place below the prefix, file here
 
 TOOL = ROOT / "tools" / "hashstats"
 OWN = Path("share/hashstats")
@@ -21,7 +24,7 @@ ZSH_LOCAL = Path("share/zsh/site-functions")
 ZSH_PACKAGE = Path("share/zsh/vendor-completions")
 
 
-def files(zsh=ZSH_LOCAL):
+def files(zsh: Path = ZSH_LOCAL) -> Files:
     """Where each file of ours goes, relative to the prefix."""
     result = {OWN / "hashstats": TOOL / "hashstats"}
     for path in sorted((TOOL / "hashstats_tool").iterdir()):
@@ -35,7 +38,7 @@ def files(zsh=ZSH_LOCAL):
     return result
 
 
-def install_files(root, wanted):
+def install_files(root: Path, wanted: Files) -> None:
     """Copy everything below root; what was there is replaced."""
     for target, source in wanted.items():
         path = root / target
@@ -49,7 +52,7 @@ def install_files(root, wanted):
     link.symlink_to(LINKED)
 
 
-def make_folder(path):
+def make_folder(path: Path) -> None:
     """As mkdir -p, but open to all users whatever the umask."""
     if not path.is_dir():
         make_folder(path.parent)
@@ -57,7 +60,7 @@ def make_folder(path):
         path.chmod(0o755)
 
 
-def uninstall_files(root, wanted):
+def uninstall_files(root: Path, wanted: Files) -> None:
     """Remove what install_files() made, and folders that only we have."""
     for target in (LINK, *wanted):
         (root / target).unlink(missing_ok=True)
@@ -68,7 +71,7 @@ def uninstall_files(root, wanted):
         remove_empty(root / folder)
 
 
-def remove_empty(folder):
+def remove_empty(folder: Path) -> None:
     if folder.is_dir():
         for inner in [*folder.iterdir()]:
             if inner.is_dir() and not inner.is_symlink():
@@ -77,7 +80,7 @@ def remove_empty(folder):
             folder.rmdir()
 
 
-def place():
+def place() -> Path:
     """The folder to write to, from the settings of make."""
     prefix = setting("PREFIX", "/usr/local")
     if not prefix.startswith("/"):
@@ -85,7 +88,7 @@ def place():
     return Path(setting("DESTDIR") + prefix)
 
 
-def allowed(function, root):
+def allowed(function: Callable[[Path, Files], None], root: Path) -> None:
     try:
         function(root, files())
     except OSError as error:
@@ -95,13 +98,13 @@ def allowed(function, root):
         )
 
 
-def install():
+def install() -> None:
     root = place()
     allowed(install_files, root)
     print(f"  installed: {root / LINK}")
 
 
-def uninstall():
+def uninstall() -> None:
     root = place()
     allowed(uninstall_files, root)
     print(f"  removed: {root / LINK}")

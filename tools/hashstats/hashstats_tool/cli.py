@@ -12,6 +12,7 @@ must start in less time than reading the file takes.
 
 import argparse
 import importlib
+import io
 import os
 import sys
 
@@ -109,7 +110,8 @@ def main(words):
         if sys.stdout is None:
             raise Complaint("standard output is closed, expected a place to write to")
         # A terminal that lacks a letter shows its number instead.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
         if words[:1] in (["-h"], ["--help"]):
             print(overview())
             return 0

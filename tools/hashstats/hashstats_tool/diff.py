@@ -38,9 +38,9 @@ def run(options):
     after = options.after or options.file or sources.KERNEL
     if options.before == after == "-":
         raise Complaint("standard input is named twice; accepted: once")
-    pair = [verdicts.of_copy(sources.load(path)) for path in (options.before, after)]
-    print("\n".join(report(*pair, Terminal())))
-    return pair[1]
+    old, new = (verdicts.of_copy(sources.load(path)) for path in (options.before, after))
+    print("\n".join(report(old, new, Terminal())))
+    return new
 
 
 def report(before, after, terminal):

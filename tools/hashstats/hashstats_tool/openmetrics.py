@@ -8,6 +8,7 @@ without its _total, and there the older format sees a metric without a type,
 which it takes all the same. --classic names it the older way.
 """
 
+import io
 import sys
 
 from . import outputs, sources, verdicts
@@ -98,7 +99,8 @@ def run(options):
         outputs.replace(options.output, text)
     else:
         # The format is UTF-8, whatever the terminal is.
-        sys.stdout.reconfigure(encoding="utf-8")
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")
         print(text, end="")
     return judged
 

@@ -80,7 +80,7 @@ class Peaks:
     def __init__(self):
         self.of_title = {}
         self.samples = 0
-        self.first = self.last = None  # their seconds
+        self.first = self.last = 0.0  # their seconds
 
     def add(self, seconds, copy):
         for one in verdicts.of_copy(copy):

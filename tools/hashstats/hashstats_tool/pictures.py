@@ -69,7 +69,7 @@ def histograms(shown, path, log=False):
 
     shown	pairs of the file and the judged table, all with a histogram
     """
-    groups = {}
+    groups: dict[str, list] = {}
     for file, one in shown:
         groups.setdefault(one.title, []).append((file, one))
     figure, axes = panels(len(groups))

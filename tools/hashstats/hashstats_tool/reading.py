@@ -94,7 +94,7 @@ class Reader:
         result = Copy()
         paragraphs = self.paragraphs(self.lines(data))
         self.header(result, *next(paragraphs))
-        titles = {}
+        titles: dict[str, Table] = {}
         for start, lines in paragraphs:
             try:
                 table = self.table(start, lines)

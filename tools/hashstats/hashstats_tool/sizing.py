@@ -142,7 +142,7 @@ def plans(judged, names, target, memory=None, budget=None):
     Only tables of these names are given another size; the others are there
     because the budget and the line are for all.
     """
-    of_name = {}
+    of_name: dict[str, list] = {}
     for one in judged:
         of_name.setdefault(one.table.name, []).append(one)
     result = [Plan(name, members) for name, members in of_name.items()]

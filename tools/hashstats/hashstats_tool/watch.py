@@ -88,8 +88,10 @@ class View:
     def __init__(self, options):
         self.options = options
         self.terminal = Terminal()
-        self.judged = self.last = None
-        self.time = self.number = 0
+        self.judged: list = []
+        self.last: list = []
+        self.time = 0.0
+        self.number = 0
         self.read()
 
     def read(self):
@@ -100,7 +102,7 @@ class View:
         self.number += 1
 
     def lines(self):
-        before = {one.title: one for one in self.last or ()}
+        before = {one.title: one for one in self.last}
         rows = [self.cells(one, before.get(one.title)) for one in self.judged]
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         title = f"{sources.quoted_path(self.options.file)}  {now}"
@@ -211,7 +213,7 @@ class Screen:
             if self.wake in ready:
                 os.read(self.wake, 512)
                 self.show(view)
-            if self.keys in ready:
+            if self.keys is not None and self.keys in ready:
                 key = os.read(self.keys, 1)
                 if not key or key in LEAVE:
                     return True

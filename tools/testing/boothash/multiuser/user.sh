@@ -6,6 +6,8 @@
 #
 # The shape of SPEC SDM's script, as the kernel hash table report of CITI used it
 # in 2000; cc is what /usr/bin/cc is.
+#
+# shellcheck shell=sh
 set -e
 
 wrong()
@@ -98,6 +100,7 @@ words=$(spell doc/letter)
 
 mkdir copy
 cp -r src doc copy
+# shellcheck disable=SC2010 # ls is part of the load
 files=$(ls -R | grep -c primes)
 [ "$files" = 8 ] || wrong ls "$files" 8
 rm -r src doc copy
