@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What all tests share: the scripts on the path, the patched kernel."""
+"""What all tests share: the patched kernel, and the last line."""
 
 import signal
-import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
 
 
 def pytest_configure(config):

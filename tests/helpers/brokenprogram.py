@@ -4,7 +4,7 @@
 import re
 import subprocess
 
-import marked
+import sections
 from guest import initramfs, vm
 
 
@@ -41,6 +41,6 @@ def check_seen(kernel, folder, program, changes, job, **options):
     }
     script = "".join(f"echo '=== {name}'\n{job.format(name=name)}\n" for name in changes)
     result = vm.run(kernel, script, cpus=2, files=files, **options)
-    said = marked.named(result.output)
+    said = sections.named(result.output)
     for name, (_, words) in changes.items():
         assert re.search(rf"^{program}: process \d+: ({words})", said[name], re.M), name

@@ -14,7 +14,7 @@ import subprocess
 import pytest
 
 import common
-import marked
+import sections
 from guest import hashstats_file, vm
 
 TABLES = ("dentry", "inode")
@@ -146,7 +146,7 @@ def observe(kernel):
             machine.ready()
             lengths.append(walk_from_outside(machine, kernel))
             machine.go()
-        parts = marked.parts(machine.finish().output.replace("READY\n", ""))
+        parts = sections.parts(machine.finish().output.replace("READY\n", ""))
     # Three parts a count: warm, then before and after of each round.
     counts = [dict(parts[i : i + 3]) for i in range(3, len(parts), 3)]
     return [

@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 import brokenprogram
-import marked
+import sections
 from guest import hashstats_file, initramfs, vm
 from kernel import build
 from series import compose
@@ -141,7 +141,7 @@ def stress(kernel, seconds, append="", **options):
     print(line[0])
     counts = dict(zip(KINDS, map(int, line.groups())))
     assert all(counts[kind] for kind in KINDS if kind not in RARE), counts
-    parts = marked.named(result.output)
+    parts = sections.named(result.output)
     refaults = dict(re.findall(r"^workingset_refault_(\w+) (\d+)$", parts["reclaim"], re.M))
     print("pages that were reclaimed and read again:", refaults)
     assert sum(map(int, refaults.values())) > 0

@@ -9,9 +9,9 @@ import subprocess
 import prometheus_client.openmetrics.parser as openmetrics
 import prometheus_client.parser as classic
 import pytest
+import test_tool_corpus as corpus
 import yaml
 
-import test_tool_corpus as corpus
 from toykernel import ROOT
 
 TOOL = ROOT / "tools/hashstats"
@@ -257,6 +257,8 @@ def test_absent_is_what_is_there_whatever_the_tables():
 @pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool here")
 def test_alerts_by_the_tool_of_prometheus():
     done = subprocess.run(
-        ["promtool", "test", "rules", ROOT / "tests/alerts.yml"], text=True, capture_output=True
+        ["promtool", "test", "rules", ROOT / "tests/tool/alerts.yml"],
+        text=True,
+        capture_output=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -8,7 +8,7 @@ hundred times; the changes of all four numbers are then known exactly.
 
 import pytest
 
-import marked
+import sections
 from guest import hashstats_file, vm
 
 # name, perl, then the change of: dentries in the table, nr_dentry, inodes in
@@ -62,7 +62,7 @@ def numbers(kernel):
         files={"/steps": script()},
         programs=["mkfs.ext4", "perl"],
     )
-    cut = marked.named(result.output)
+    cut = sections.named(result.output)
     return {name: four(cut, name) for name in ("begin", *(step[0] for step in STEPS))}
 
 

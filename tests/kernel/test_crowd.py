@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 import brokenprogram
-import marked
+import sections
 from guest import hashstats_file, initramfs, vm
 from kernel import build
 from series import compose
@@ -133,7 +133,7 @@ def stress(kernel, seconds, processes=12, **options):
     interrupted = counts.pop("interrupted")
     assert interrupted <= counts["locks"] // 100
     assert min(counts.values()) > 0, counts
-    parts = marked.named(result.output)
+    parts = sections.named(result.output)
     check_tables(parts)
     return result
 
@@ -156,7 +156,7 @@ def check_tables(parts):
 @pytest.mark.parametrize("append", ["", TWO_BUCKETS], ids=["default", "two-buckets"])
 def test_crowd(kernel, append):
     result = stress(kernel, 20 if not append else 10, append=append, timeout=90)
-    tables = hashstats_file.parse(marked.named(result.output)["stats"])
+    tables = hashstats_file.parse(sections.named(result.output)["stats"])
     assert {tables[name]["buckets"] == 2 for name in TABLES} == {bool(append)}
 
 

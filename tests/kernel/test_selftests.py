@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-import marked
+import sections
 from guest import vm
 from kernel import variants
 
@@ -101,7 +101,7 @@ def compiled(kernel, folder):
 
 def run(kernel, folder):
     result = vm.run(kernel, SCRIPT, cpus=2, files=compiled(kernel, folder), timeout=60)
-    return marked.named(result.output)
+    return sections.named(result.output)
 
 
 def failed(output):

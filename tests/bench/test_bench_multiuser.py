@@ -15,7 +15,7 @@ from bench.cases.multiuser import Job, Load, Side
 from guest import debian_disk, initramfs, vm
 
 LOAD = Load((2, 4), rounds=1, more=False)
-SAMPLE = (Path(__file__).parent / "samples" / "after.hashstats").read_text()
+SAMPLE = (Path(__file__).parents[1] / "samples" / "after.hashstats").read_text()
 
 
 # The load.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-import marked
+import sections
 from guest import limits, vm
 from toyhashstats import hashstats, said
 
@@ -60,7 +60,7 @@ def load(kernel, line):
     with open(machine.folder / "slow", "wb") as disk:
         disk.truncate(limits.size(DISK))
     with machine:
-        return marked.named(machine.finish().output)["file"]
+        return sections.named(machine.finish().output)["file"]
 
 
 def run_loop(kernel):

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-import marked
+import sections
 from guest import hashstats_file, vm
 
 TABLES = ("folio_wait", "bit_wait")
@@ -42,7 +42,9 @@ count reset
 @pytest.fixture(scope="module", params=SIZES, ids=["two-queues", "default"])
 def loaded(kernel, request):
     result = vm.run(kernel, SCRIPT, cpus=4, timeout=60, append=request.param)
-    files = {name: hashstats_file.parse(text) for name, text in marked.named(result.output).items()}
+    files = {
+        name: hashstats_file.parse(text) for name, text in sections.named(result.output).items()
+    }
     return files, result.console, bool(request.param)
 
 

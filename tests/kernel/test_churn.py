@@ -25,7 +25,7 @@ for each process; and some for the shell that asks.
 import pytest
 
 import emulation
-import marked
+import sections
 from guest import hashstats_file, vm
 
 PROCESSES = 8
@@ -111,7 +111,7 @@ def churn(kernel, mount, append="", switching=False):
         disk="64M",
         programs=["mkfs.ext4"],
     )
-    parts = marked.parts(result.output)
+    parts = sections.parts(result.output)
     name, text = parts.pop()
     assert name == "report"
     report = dict(line.split(": ") for line in text.splitlines())

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-import marked
+import sections
 from guest import hashstats_file, initramfs, vm
 from kernel import build
 from series import compose
@@ -73,7 +73,7 @@ def stress(kernel, seconds, processes=12, **options):
     # Each kind of race was tried; that an inode is unlinked and open is rare.
     assert min(counts[:-1]) > 0, counts
     assert counts[0] > 100 * processes
-    inode = hashstats_file.parse(marked.named(result.output)["stats"])["inode"]
+    inode = hashstats_file.parse(sections.named(result.output)["stats"])["inode"]
     assert inode["lookups"] > 1000
     assert inode["hits"] > 0
     return result

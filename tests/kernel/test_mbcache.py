@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-import marked
+import sections
 from guest import hashstats_file, vm
 from kernel import build
 from series import compose
@@ -79,7 +79,7 @@ def run(kernel, script, **options):
     """The parts of what a guest with both file systems printed."""
     machine = {"mem": "512M", "cpus": 2, "disk": "64M", "timeout": 120, "programs": ["mkfs.ext4"]}
     result = vm.run(kernel, script, **machine | options)
-    return marked.parts(result.output), result
+    return sections.parts(result.output), result
 
 
 def of_mbcache(text):

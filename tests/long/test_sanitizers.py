@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-import marked
+import sections
 from guest import hashstats_file, vm
 from kernel import build
 from series import compose
@@ -110,7 +110,7 @@ def test_churn(debug, append):
         timeout=120,
         programs=("mkfs.ext4",),
     )
-    files = [text for name, text in marked.parts(result.output)]
+    files = [text for name, text in sections.parts(result.output)]
     assert len(files) >= 3
     for text in files:
         hashstats_file.parse(text)

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-import marked
+import sections
 from guest import hashstats_file, vm
 
 # Each write prints what the kernel answered; perl, because a shell cannot
@@ -71,7 +71,7 @@ def said(kernel):
     result = vm.run(
         kernel, SCRIPT, programs=["perl"], files={"/write": WRITE, "/stranger": STRANGER}
     )
-    return marked.named(result.output)
+    return sections.named(result.output)
 
 
 def test_mode(said):
@@ -190,7 +190,7 @@ def counted(kernel):
     result = vm.run(
         kernel, COUNTING, disk="64M", files={"/stat": STAT}, programs=["mkfs.ext4", "perl"]
     )
-    cut = marked.named(result.output)
+    cut = sections.named(result.output)
     del cut["end"]
     return {name: hashstats_file.parse(text) for name, text in cut.items()}
 
