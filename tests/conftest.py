@@ -1,29 +1,191 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What all tests share: the patched kernel, and the last line."""
+"""What all tests share: their order, the kernel, where the time went.
 
+The cheapest come first.  What a folder of guests or benchmarks can check
+without a kernel is a stage of its own before the kernel is built.
+"""
+
+import collections
+import contextlib
+import resource
 import signal
+import sys
+import time
+from pathlib import Path
 
 import pytest
+
+from kernel import build
+from series import worktree
+
+STAGES = (
+    "lint",
+    "unit",
+    "series",
+    "tool",
+    "host",
+    "guest",
+    "kernel",
+    "patches",
+    "bench",
+    "long",
+)
+NEED_A_KERNEL = STAGES[STAGES.index("guest") :]
+TESTS = Path(__file__).parent
+# {stage: [tests, seconds, seconds of processor time]}
+SPENT = collections.defaultdict(lambda: [0, 0, 0])
+
+
+# --- order -------------------------------------------------------------------
+
+
+def stage(item):
+    """What a test costs: its folder, but for those that need less."""
+    marked = item.get_closest_marker("stage")
+    if marked:
+        return marked.args[0]
+    folder = item.path.relative_to(TESTS).parts[0]
+    if item.get_closest_marker("long"):
+        return "long"
+    if folder in NEED_A_KERNEL and "kernel" not in item.fixturenames:
+        return "host"
+    return folder
+
+
+# After pytest's own order, by the scopes of fixtures, which stays in a stage.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: STAGES.index(stage(item)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Workers take files in the order of their tests, whole but for stages."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class FilesInOrder(LoadScopeScheduling):
+        def schedule(self):
+            if self.collection is None:
+                self.scopes = scopes(next(iter(self.registered_collections.values())))
+            super().schedule()
+
+        def _split_scope(self, nodeid):
+            return self.scopes[nodeid]
+
+    config.option.loadscopereorder = False
+    return FilesInOrder(config, log)
+
+
+def scopes(nodeids):
+    """{test: name of the run of tests of one file that it is in}"""
+    result, last, number = {}, None, 0
+    for nodeid in nodeids:
+        path = nodeid.partition("::")[0]
+        number += path != last
+        last = path
+        result[nodeid] = f"{number} {path}"
+    return result
+
+
+# --- kernels -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def visibly(request):
+    """A context in which progress is printed on the terminal, not captured."""
+    manager = request.config.pluginmanager.getplugin("capturemanager")
+
+    @contextlib.contextmanager
+    def context():
+        # A worker has no standard output.
+        with manager.global_and_fixture_disabled(), contextlib.redirect_stdout(sys.stderr):
+            print(file=sys.stderr)
+            yield
+
+    return context
+
+
+@pytest.fixture(scope="session")
+def tree(visibly):
+    """The source tree of the patched kernel; nothing is built."""
+    with visibly():
+        worktree.tree()
+    return worktree.src()
+
+
+@pytest.fixture(scope="session")
+def kernel(visibly):
+    """The patched kernel; the first test that needs it builds it."""
+    with visibly():
+        return build.patched()
+
+
+# --- where the time went -------------------------------------------------------
+
+
+def processor_time():
+    """Of this process and of all that it started and that has ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Setting up, running and ending a test are one report each."""
+    report = yield
+    report.stage = stage(item)
+    if item.config.kernels < len(build.COMPILING):
+        item.config.kernels = len(build.COMPILING)
+        report.stage += ": kernel builds"
+    now = processor_time()
+    report.processor = now - item.config.processor
+    item.config.processor = now
+    return report
+
+
+def pytest_runtest_logreport(report):
+    if not hasattr(report, "stage"):
+        return  # of a worker that died
+    spent = SPENT[report.stage]
+    spent[0] += report.when == "call"
+    spent[1] += report.duration
+    spent[2] += report.processor
+
+
+def rank(name):
+    name, _, builds = name.partition(":")
+    return STAGES.index(name), not builds
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if not SPENT:
+        return
+    workers = getattr(config.option, "numprocesses", None) or 1
+    terminalreporter.section(f"time by stage, in seconds, {workers} at once")
+    terminalreporter.write_line(f"{'':24} tests  elapsed  processor")
+    rows = [(name, SPENT[name]) for name in sorted(SPENT, key=rank)]
+    rows.append(("sum", list(map(sum, zip(*SPENT.values())))))
+    for name, (tests, seconds, processor) in rows:
+        terminalreporter.write_line(f"{name:24} {tests:5} {seconds:8.0f} {processor:10.0f}")
+    whole = time.monotonic() - config.started
+    terminalreporter.write_line(f"{'from start to end':24} {'':5} {whole:8.0f}")
+
+
+# --- start and end -------------------------------------------------------------
 
 
 def pytest_configure(config):
     # A shell's background job ignores it, and what the tests start would too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    config.addinivalue_line("markers", "long: only in make test-long")
-
-
-@pytest.fixture(scope="session")
-def kernel():
-    """The patched kernel; make test has built it, so this takes a second."""
-    from kernel import build
-
-    return build.patched()
+    config.started = time.monotonic()
+    config.processor = processor_time()
+    config.kernels = 0
 
 
 def pytest_unconfigure(config):
     """The last line: what CI reads."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
-    if not reporter or not hasattr(reporter, "stats"):
+    if not reporter or not hasattr(reporter, "stats") or hasattr(config, "workerinput"):
         return
     count = {
         name: len(reporter.stats.get(name, ())) for name in ("passed", "failed", "error", "skipped")

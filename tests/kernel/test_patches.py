@@ -78,6 +78,8 @@ SOCKETS = ("-smp", "sockets=4")
 RULES = "CONFIG_WAIT_FILTER_KUNIT_TEST=y\nCONFIG_WAIT_FILTER_STRESS=y\n"
 PATCHES = compose.patches()
 
+pytestmark = pytest.mark.stage("patches")
+
 
 def walk(commit, optional=(OURS,)):
     """The kernel at a commit; options that it does not have yet are left."""

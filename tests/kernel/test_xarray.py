@@ -29,10 +29,10 @@ PARTS = [
 WRONG = ("xa_to_node(entry), shift);", "xa_to_node(entry), shift ? shift - 1 : 0);")
 
 
-def unpack(kernel, folder):
+def unpack(tree, folder):
     """A copy of the sources: these tests are built where they stand."""
     archive = subprocess.run(
-        ["git", "archive", "HEAD", *PARTS], cwd=kernel.src, check=True, capture_output=True
+        ["git", "archive", "HEAD", *PARTS], cwd=tree, check=True, capture_output=True
     )
     subprocess.run(["tar", "x", "-C", folder], input=archive.stdout, check=True)
     return folder / FOLDER
@@ -53,8 +53,8 @@ def result(folder, program):
 
 
 @pytest.fixture(scope="module")
-def folder(kernel, tmp_path_factory):
-    return unpack(kernel, tmp_path_factory.mktemp("radix-tree"))
+def folder(tree, tmp_path_factory):
+    return unpack(tree, tmp_path_factory.mktemp("radix-tree"))
 
 
 def test_xarray(folder):
@@ -79,8 +79,8 @@ def test_maple_tree(folder):
     assert result(folder, "maple")[0] == 0
 
 
-def test_wrong_shift_is_seen(kernel, tmp_path):
-    folder = unpack(kernel, tmp_path)
+def test_wrong_shift_is_seen(tree, tmp_path):
+    folder = unpack(tree, tmp_path)
     source = tmp_path / "lib/xarray.c"
     text = source.read_text()
     assert text.count(WRONG[0]) == 1
