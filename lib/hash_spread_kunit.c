@@ -273,7 +273,7 @@ static void spread_test_old_function_fails(struct kunit *test)
 	KUNIT_EXPECT_GT(test, worst_pair(test, pattern, old_function), 115);
 }
 
-/* tools/testing/boothash/hash_spread -v prints these for its own functions. */
+/* What a copy of these functions in user space gives. */
 static const struct {
 	u64	x, y;
 	u32	hash_64, hash_32;

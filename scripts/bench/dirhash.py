@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """fs/ext4/hash.c, of the base and of ours, built in user space as it stands.
 
-What it takes from the kernel is in tools/testing/boothash/dirhash/ext4.h; the
+What it takes from the kernel is in bench-src/host/dirhash/ext4.h; the
 programs beside that file are linked with the base twice and ours once.
 """
 
@@ -12,7 +12,7 @@ from guest import initramfs, uml
 from series import compose, source
 
 FILE = "fs/ext4/hash.c"
-TOOLS = initramfs.TOOLS / "dirhash"
+TOOLS = initramfs.BENCHES / "host" / "dirhash"
 FOLDER = BUILD / "dirhash"
 INCLUDE = re.compile(r"^#include <([\w/.]+)>$", re.M)
 # What makes code, as an x86-64 kernel has it.
@@ -70,8 +70,11 @@ def build(program, base, ours, compiler="plain", folder=None):
         "-no-pie",
         *PLACED,
         *WARNINGS,
+        "-D_GNU_SOURCE=",
         "-I",
         TOOLS,
+        "-I",
+        initramfs.COMMON,
         TOOLS / f"{program}.c",
         *objects,
         "-o",

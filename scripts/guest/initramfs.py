@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A small initramfs: cpio archives written without being root."""
 
+import functools
 import os
 import re
 import shutil
@@ -8,12 +9,18 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath, PurePosixPath
 
-from common import BUILD, ROOT, die, run
+from common import BUILD, ROOT, die, run, write_if_changed
+from series import compose, gitcmd, source
 
 Inside = str | PurePath  # a path in the guest
 Files = Mapping[Inside, Path | str | bytes]
 
-TOOLS = ROOT / "tools" / "testing" / "boothash"
+BENCHES = ROOT / "bench-src"
+SELFTESTS = "tools/testing/selftests"
+# What the programs of both share.
+COMMON = ROOT / SELFTESTS / "boothash"
+# What it takes to build the selftests, of the kernel's tree.
+NEEDED = ("boothash", "kselftest.h", "kselftest_harness.h", "lib.mk")
 
 # PID 1 of a guest.  The job's output and its verdict leave through two virtio
 # ports, so that neither can be mistaken for console noise.  The ports appear
@@ -106,6 +113,17 @@ def busybox() -> Path:
     return Path(path)
 
 
+@functools.cache
+def selftests() -> Path:
+    """Our selftests beside what they need of the kernel's; their folder."""
+    repo, commit = source.base_repo(), compose.compose()
+    wanted = [f"{SELFTESTS}/{name}" for name in NEEDED]
+    for name in gitcmd.records("ls-tree", "-rz", "--name-only", commit, "--", *wanted, repo=repo):
+        write_if_changed(BUILD / "selftests" / name, compose.blob(f"{commit}:{name}", repo))
+    return BUILD / "selftests" / SELFTESTS / "boothash"
+
+
+@functools.cache
 def tools() -> Path:
     """Build our guest programs; return the folder that they are in."""
     out = BUILD / "tools"
@@ -115,7 +133,13 @@ def tools() -> Path:
         for name, value in os.environ.items()
         if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
     }
-    run(["make", "-s", "-C", TOOLS, f"OUTPUT={out}"], env=env, what="building the guest programs")
+    run(["make", "-s", "-C", BENCHES, f"OUTPUT={out}"], env=env, what="building the benchmarks")
+    # Static: a guest may have no libraries.
+    run(
+        ["make", "-s", "-C", selftests(), f"OUTPUT={out}", "USERLDFLAGS=-static"],
+        env=env,
+        what="building the selftests",
+    )
     return out
 
 

@@ -17,8 +17,9 @@ from kernel.kconfig import Fragment
 from series import compose, gitcmd, source
 
 CONFIG = build.CONFIGS / "um.config"
-# The benchmarks that are built in, one into a kernel: each has a folder here.
-BENCHES = "tools/testing/boothash"
+# The benchmarks that are built in, one into a kernel: each has a folder here,
+# and in the kernel's tree at the same path.
+BENCHES = "bench-src/kernel"
 SHARED = f"{BENCHES}/um_bench.h"
 # With the large code model, the default of this architecture, each call goes
 # through a register, as on no real machine.

@@ -55,10 +55,10 @@ def test_bad_arguments(words, said):
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["quotas", "-d", "/nowhere", "1"], "crowd quotas: /nowhere/crowd-0: No such file"),
-        (["locks", "-d", "/nowhere", "1"], "crowd locks: /nowhere/lock-0: No such file"),
-        (["cgroups", "-d", "/nowhere", "1"], "crowd cgroups: /nowhere/crowd-0: No such file"),
-        (["mounts", "-d", "/nowhere", "1"], "crowd mounts: mount: "),
+        (["quotas", "-d", "/nowhere", "1"], "crowd: quotas /nowhere/crowd-0: No such file"),
+        (["locks", "-d", "/nowhere", "1"], "crowd: locks /nowhere/lock-0: No such file"),
+        (["cgroups", "-d", "/nowhere", "1"], "crowd: cgroups /nowhere/crowd-0: No such file"),
+        (["mounts", "-d", "/nowhere", "1"], "crowd: mounts mount: "),
     ],
 )
 def test_what_fails_is_named(words, said):

@@ -467,20 +467,10 @@ def test_picture_is_drawn_or_no_failure(filled, monkeypatch, capsys):
     assert "no picture: no matplotlib" in capsys.readouterr().out
 
 
-def test_program_and_dumper_come_with_the_series():
-    brought = {name for patch in compose.patches() for name in patch.brings}
-    assert {
-        "tools/testing/boothash/hash_functions.c",
-        "tools/testing/boothash/hash_copies.h",
-        "tools/testing/boothash/hash_keys/Kbuild",
-        "tools/testing/boothash/hash_keys/hash_keys.c",
-    } <= brought
-
-
 def test_dumper_is_built_in():
     commit = uml.with_bench("hash_keys", compose.compose())
     top = compose.blob(f"{commit}:Kbuild", source.base_repo())
-    assert top.endswith("obj-y += tools/testing/boothash/hash_keys/\n")
+    assert top.endswith("obj-y += bench-src/kernel/hash_keys/\n")
 
 
 @pytest.mark.long

@@ -10,7 +10,6 @@ import common
 from bench import record
 from bench.cases import spread as bench_spread
 from guest import initramfs
-from series import compose
 
 PATTERN = "ext4 64 of 8192"
 
@@ -121,8 +120,3 @@ def test_no_picture_is_no_failure(small, monkeypatch, capsys):
     monkeypatch.setattr(record, "ensure_packages", refuse)
     bench_spread.draw(bench_spread.parse(small)[0])
     assert "no picture: no matplotlib" in capsys.readouterr().out
-
-
-def test_program_comes_with_the_series():
-    brought = {name for patch in compose.patches() for name in patch.brings}
-    assert "tools/testing/boothash/hash_spread.c" in brought

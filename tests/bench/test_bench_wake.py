@@ -6,7 +6,7 @@ import pytest
 import common
 from bench import record
 from bench.cases import wake as bench_wake
-from guest import uml
+from guest import initramfs, uml
 from series import gitcmd, source
 
 LINE = (
@@ -104,7 +104,7 @@ def test_figures(result, capsys):
 
 
 def test_heads_are_timed(result):
-    words = [bench_wake.heads_program(), 1, 100]
+    words = [initramfs.tools() / "wait_heads", 1, 100]
     found = bench_wake.parse_heads(common.run(words).stdout)
     assert len(found) == 4 * 2 * 2 * 2
     bench_wake.heads_figures(result, found)

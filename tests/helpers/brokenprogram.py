@@ -9,8 +9,9 @@ from guest import initramfs, vm
 
 
 def compile_changed(folder, program, name, old, new):
-    """Build a program of tools/testing/boothash with one place changed."""
-    text = (initramfs.TOOLS / f"{program}.c").read_text()
+    """Build one of our selftests with one place changed."""
+    source = initramfs.selftests()
+    text = (source / f"{program}.c").read_text()
     assert text.count(old) == 1, old
     (folder / f"{name}.c").write_text(text.replace(old, new))
     subprocess.run(
@@ -19,7 +20,8 @@ def compile_changed(folder, program, name, old, new):
             "-O1",
             "-static",
             "-pthread",
-            f"-I{initramfs.TOOLS}",
+            "-D_GNU_SOURCE=",
+            f"-I{source}",
             "-o",
             folder / name,
             folder / f"{name}.c",
@@ -43,4 +45,4 @@ def check_seen(kernel, folder, program, changes, job, **options):
     result = vm.run(kernel, script, cpus=2, files=files, **options)
     said = sections.named(result.output)
     for name, (_, words) in changes.items():
-        assert re.search(rf"^{program}: process \d+: ({words})", said[name], re.M), name
+        assert re.search(rf"^# process \d+: ({words})", said[name], re.M), name

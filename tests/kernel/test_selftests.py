@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's own selftests of what the series changes, from its tree.
+"""Selftests out of the kernel's tree: its own of what the series changes, and ours.
 
-Timers, cgroups and file locks.  Of quotas there are none in
-tools/testing/selftests, nor of users or user namespaces by themselves.
+Its own are of timers, cgroups and file locks.  Ours run without arguments, by
+the kernel's runner, and the kernel's parser reads what they print; what else
+they do is in test_crowd, test_inodes and test_pages.
 """
 
 import re
 import subprocess
+import sys
 
 import pytest
 
 import sections
-from guest import vm
+from guest import initramfs, vm
 from kernel import variants
 
 FOLDER = "tools/testing/selftests"
@@ -143,11 +145,68 @@ def test_failure_is_seen():
     ) == {"the other", "late"}
 
 
-def test_there_is_none_of_quotas(kernel):
-    calls = [
-        path for path in (kernel.src / FOLDER).rglob("*.c") if b"quotactl" in path.read_bytes()
+# --- ours ---------------------------------------------------------------------
+
+OURS = ("crowd_stress", "inode_stress", "page_stress")
+# As `make run_tests`; the runner opens its output again, which a port forbids.
+RUNNER = f"""
+ln -s /proc/self/fd /dev/fd
+ln -s fd/1 /dev/stdout
+export BASE_DIR=/selftests
+cd $BASE_DIR/boothash
+(. $BASE_DIR/kselftest/runner.sh; run_many {" ".join(OURS)}) | cat
+"""
+
+
+@pytest.fixture(scope="module")
+def ours(kernel):
+    """What the runner printed."""
+    folder = kernel.src / FOLDER
+    files = {
+        "/selftests/kselftest/runner.sh": folder / "kselftest/runner.sh",
+        "/selftests/boothash/settings": folder / "boothash/settings",
+    }
+    files |= {f"/selftests/boothash/{name}": initramfs.tools() / name for name in OURS}
+    return vm.run(kernel, RUNNER, mem="1G", cpus=2, files=files, timeout=120).output
+
+
+def test_ours_pass_by_themselves(ours):
+    print(ours)
+    assert "# timeout set to 360\n" in ours
+    assert re.findall("^(.*ok .*) selftests: boothash: (.*)$", ours, re.M) == [
+        (f"ok {number}", name) for number, name in enumerate(OURS, 1)
     ]
-    assert calls == []
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_kernel_parses_ours(ours, name, kernel, tmp_path):
+    start = ours.index(f"# selftests: boothash: {name}\n")
+    end = re.compile("^(not )?ok ", re.M).search(ours, start).start()
+    tap = tmp_path / "tap"
+    tap.write_text(re.sub("^# ", "", ours[start:end], flags=re.M).partition("\n")[2])
+    done = subprocess.run(
+        [sys.executable, "tools/testing/kunit/kunit.py", "parse", tap],
+        cwd=kernel.src,
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    print(done.stdout)
+    assert done.returncode == 0 and "Ran 1 tests: passed: 1\n" in done.stdout
+
+
+def test_ours_are_skipped_where_they_cannot_run(kernel):
+    """Without root, and without an option of the kernel."""
+    output = vm.run(
+        kernel,
+        "".join(f"setpriv --reuid=1000 {name} && exit 1 || [ $? = 4 ]\n" for name in OURS)
+        + "umount /sys/kernel/debug /sys\ncrowd_stress && exit 1 || [ $? = 4 ]\n",
+        programs=("setpriv",),
+    ).output
+    assert re.findall("^1..0 # SKIP (.*)$", output, re.M) == 3 * ["needs root"] + [
+        "no /sys/kernel/mm/ksm: needs CONFIG_KSM"
+    ]
 
 
 @pytest.mark.long

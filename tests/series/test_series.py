@@ -8,6 +8,7 @@ import pytest
 
 import common
 from kernel import kconfig
+from series import compose, paths
 from toykernel import KERNEL, Toy, write_files
 
 FIRST = "series/6.12/01-mm-add-the-first-file.patch"
@@ -435,6 +436,20 @@ def test_check_finds_bad_white_space(toy, name, old, new):
 
 def test_unknown_verb(toy):
     assert "expected a verb, one of setup, " in toy.refused("no-such")
+
+
+# --- what is mailed -----------------------------------------------------------
+
+
+def test_tests_are_mailed_and_benchmarks_are_not():
+    brought = {name for patch in compose.patches() for name in patch.brings}
+    tests = "tools/testing/selftests/boothash"
+    assert {name for name in brought if name.startswith("tools/testing/selftests/")} == {
+        f"{tests}/{path.name}" for path in (common.ROOT / tests).iterdir()
+    }
+    assert not [name for name in brought if "bench" in name]
+    with pytest.raises(common.Failure, match="bench-src/Makefile: a new file of the kernel must"):
+        paths.in_repository("bench-src/Makefile")
 
 
 # --- configuration fragments ------------------------------------------------

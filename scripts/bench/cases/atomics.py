@@ -4,7 +4,7 @@
 Table 5 of the paper of 2005 on the page cache: to lock n pages takes 2n atomic
 operations page by page under a spin lock, 3n under a read-write lock, and n + 1
 or n + 2 when they are looked up together.  Today the look-up takes no lock, and
-what is left are references.  tools/testing/boothash/batches.c does one thing
+what is left are references.  bench-src/guest/batches.c does one thing
 with n pages in either way, on one emulated processor, and a plugin counts each
 atomic instruction of the kernel outside interrupts.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Buffers of a block device, found by a hash table: base against ours.
 
-tools/testing/boothash/metadata.c on ext4 with blocks of 1 and of 4 KiB, on a
+bench-src/guest/metadata.c on ext4 with blocks of 1 and of 4 KiB, on a
 RAM disk, so that no disk is waited for.  Instructions are those of the kernel
 on one processor, without those of the clock, exact but for when the journal
 commits; seconds are taken in guests of their own, and are noise under

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Users, quotas, timers, cgroups, locks in a crowd: base against ours.
 
-tools/testing/boothash/crowd.c makes a crowd grow and carries out operations at
+bench-src/guest/crowd.c makes a crowd grow and carries out operations at
 each size.  Instructions are counted on one processor, those of the functions
 that look something up in the table, and those of the kernel in all; seconds are
 taken in guests of their own.

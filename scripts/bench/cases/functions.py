@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Hash functions of 25 years on the keys of a running kernel.
 
-A guest, whose kernel has tools/testing/boothash/hash_keys built in, unpacks a
+A guest, whose kernel has bench-src/kernel/hash_keys built in, unpacks a
 part of its own source on an ext4, makes, looks up and renames files on another,
 reads and lists all, and then shows what pages, buffers, names and inodes in its
-memory are hashed by.  tools/testing/boothash/hash_functions.c, on the host,
+memory are hashed by.  bench-src/host/hash_functions.c, on the host,
 puts the functions of CITI TR 00-1 on these keys, those of mainline and ours,
 with tables of 2^8 to 2^20 buckets, and the same on keys like the paper's own
 (paper_keys.py).

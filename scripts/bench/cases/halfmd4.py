@@ -2,7 +2,7 @@
 """Nanoseconds to hash the name of a directory entry: base against ours.
 
 fs/ext4/hash.c of both is built with the flags of a kernel and runs natively in
-user space (tools/testing/boothash/dirhash/dirhash_bench.c), in turns, in one
+user space (bench-src/host/dirhash/dirhash_bench.c), in turns, in one
 program; no kernel runs.  Once more as kernels are built that fear indirect
 calls: the base makes one for each 32 bytes.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Herds: 512 threads that wait for one slow disk, and who is woken for whom.
 
-The four phases of tiobench and three herds (tools/testing/boothash/herd.c) run
+The four phases of tiobench and three herds (bench-src/guest/herd.c) run
 with the base kernel, with ours, and with ours at the base's 256 queues, which
 tells apart what the filter does and what the size does.  Times are measured
 with nothing counted; wake-ups are counted in guests of their own, for the base

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """One large directory of ext4 with each of its hashes: leaves and instructions.
 
-tools/testing/boothash/htree.c makes the files of one directory, looks them up
+bench-src/guest/htree.c makes the files of one directory, looks them up
 when names and inodes are not in memory, and then removes a file and makes
 another, both at random, as often as there are files; with names of several
 patterns, on a RAM disk with blocks of 4 KiB and without a journal.

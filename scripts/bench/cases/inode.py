@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The inode table under tools/testing/boothash/inodes.c: base against ours.
+"""The inode table under bench-src/guest/inodes.c: base against ours.
 
 Four measurements, each in guests of its own: instructions of fs/inode.c for
 each create, stat, unlink and open by handle, on one processor; operations a

@@ -3,7 +3,7 @@
 
 As in Tables 1 to 6 of Chuck Lever, "Linux Kernel Hash Table Behavior: Analysis
 and Improvements", N users run the same script at the same time, which compiles,
-edits, formats and spells (tools/testing/boothash/multiuser/user.sh): Debian's
+edits, formats and spells (bench-src/guest/user.sh): Debian's
 gcc, ed, groff and spell, from a disk that nothing is written to. Each has a
 directory of its own on an ext4 on a RAM disk. Scripts an hour are taken after a
 warm-up with one user, in a guest of its own for each kernel and round:
@@ -40,7 +40,7 @@ from common import ROOT, die, step
 from guest import debian_disk, hashstats_file, vm
 from kernel import build, variants
 
-SCRIPT = ROOT / "tools/testing/boothash/multiuser/user.sh"
+SCRIPT = ROOT / "bench-src/guest/user.sh"
 WARM = 1  # users
 MEMORY = "1G"
 CPUS = 2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Threads that read cached files: base against ours, page hash off and on.
 
-tools/testing/boothash/readers.c reads two files by 1 to 8 threads, as in Table 3
+bench-src/guest/readers.c reads two files by 1 to 8 threads, as in Table 3
 of the paper of 2005 on the page cache, and one large file at random.  Reads a
 second are taken in alternated guests; instructions are counted on one
 processor; acquisitions of locks, and the share of its time that a thread waits

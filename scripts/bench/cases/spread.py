@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """How hash functions of the inode table spread the keys of file systems.
 
-tools/testing/boothash/hash_spread.c counts the nodes of a successful look-up
+bench-src/host/hash_spread.c counts the nodes of a successful look-up
 over key patterns and addresses of super blocks; here its lines become a table,
 a picture and figures.  No kernel runs; the program's copies of the functions
 are held to the kernel's by test vectors (lib/hash_spread_kunit.c).

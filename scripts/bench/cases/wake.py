@@ -5,8 +5,8 @@ import re
 import statistics
 
 from bench.record import table
-from common import BUILD, ROOT, die, run, step
-from guest import uml
+from common import die, run, step
+from guest import initramfs, uml
 from kernel import variants
 from series import compose
 
@@ -36,7 +36,6 @@ END = re.compile(r"^wake_bench: end (-?\d+)$", re.M)
 # What issues ask for: the waiters on stacks, as those of tasks are.
 LAYOUT = "stacks"
 
-HEADS = ROOT / "tools/testing/boothash/wait_heads.c"
 HEADS_LINE = re.compile(
     r"^bits (\d+) stride (\d+) heads (\w+) op (\w+) others (\d) ns ([\d.]+)$", re.M
 )
@@ -250,7 +249,7 @@ def wake_row(result, compiler, case):
 
 
 def heads(result, rounds):
-    program = heads_program()
+    program = initramfs.tools() / "wait_heads"
     words = [program, rounds, HEADS_OPS]
     with step("time tables of queue heads"):
         output = run(words, timeout=60 * rounds).stdout
@@ -267,15 +266,6 @@ def heads(result, rounds):
         )
     heads_figures(result, found)
     heads_table(found)
-
-
-def heads_program():
-    program = BUILD / "wait_heads"
-    run(
-        ["gcc", "-O2", "-Wall", "-Wextra", "-pthread", "-o", program, HEADS],
-        what="building wait_heads",
-    )
-    return program
 
 
 def parse_heads(output):

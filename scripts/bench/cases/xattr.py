@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Extended attributes out of a pool of values: base against ours.
 
-The stress test of the mbcache rewrite of 2015 (tools/testing/boothash/
+The stress test of the mbcache rewrite of 2015 (bench-src/guest/
 xattr_bench.c) on ext4 and ext2 on a RAM disk, over that test's processes,
 files and values, and once beyond the entries that the base's cache may hold.
 Instructions are counted while attributes are set and nowhere else, on one
