@@ -20,7 +20,7 @@ CONFIG = build.CONFIGS / "um.config"
 # The benchmarks that are built in, one into a kernel: each has a folder here,
 # and in the kernel's tree at the same path.
 BENCHES = "bench-src/kernel"
-SHARED = f"{BENCHES}/um_bench.h"
+SHARED = (f"{BENCHES}/um_bench.c", f"{BENCHES}/um_bench.h")
 # With the large code model, the default of this architecture, each call goes
 # through a register, as on no real machine.
 FLAGS = {
@@ -56,7 +56,7 @@ def name(flavour: str, compiler: str) -> str:
 def bench_files(bench: str) -> list[str]:
     """What a benchmark consists of, from the root of the tree."""
     return [
-        SHARED,
+        *SHARED,
         *sorted(
             str(path.relative_to(ROOT))
             for path in (ROOT / BENCHES / bench).iterdir()

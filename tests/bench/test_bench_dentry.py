@@ -199,14 +199,6 @@ def test_tables_and_picture(result, monkeypatch, capsys):
         bench_dentry.PICTURE.unlink(missing_ok=True)
 
 
-def test_all_objects_have_their_source():
-    files = uml.bench_files("dentry_bench")
-    kbuild = (common.ROOT / uml.BENCHES / "dentry_bench/Kbuild").read_text()
-    for name in ("dentry_bench", "names", "pressure"):
-        assert f"{name}.o" in kbuild
-        assert f"{uml.BENCHES}/dentry_bench/{name}.c" in files
-
-
 @pytest.mark.long
 def test_kernel_counts_nodes():
     """More in small tables; and names go while others are made."""

@@ -197,15 +197,6 @@ def test_tables_and_picture(result, monkeypatch, tmp_path, capsys):
         bench_index.PICTURE.unlink(missing_ok=True)
 
 
-def test_all_objects_have_their_source():
-    files = uml.bench_files("index_bench")
-    folder = f"{uml.BENCHES}/index_bench/"
-    kbuild = (common.ROOT / folder / "Kbuild").read_text()
-    assert {f"{folder}{name}.c" for name in re.findall(r"(\w+)\.o", kbuild)} == {
-        file for file in files if file.endswith(".c") and file.startswith(folder)
-    }
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("part", bench_index.SIDES)
 def test_base_times_indices(part):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The wake-up benchmark's machinery: what it reads, what it refuses."""
 
+import os
+import re
+
 import pytest
 
 import common
@@ -13,6 +16,7 @@ LINE = (
     "wake_bench: key {key} layout {layout} cache {cache} foreign {foreign}"
     " queued {queued} min_ps {least} median_ps {median}\n"
 )
+BENCHES = ("dentry_bench", "index_bench", "mbcache_bench", "wake_bench")
 LAYOUTS = (("none", "hot"), ("packed", "hot"), ("stacks", "cold"), ("stacks", "hot"))
 
 
@@ -141,7 +145,7 @@ def test_compiler_is_checked(compiler, tmp_path):
         uml.check_calls(tmp_path / "call.o", other)
 
 
-@pytest.mark.parametrize("bench", ("dentry_bench", "index_bench", "mbcache_bench", "wake_bench"))
+@pytest.mark.parametrize("bench", BENCHES)
 def test_bench_is_built_in(bench):
     repo = source.base_repo()
     base = gitcmd.ref("base", repo)
@@ -153,6 +157,15 @@ def test_bench_is_built_in(bench):
         assert gitcmd.out("show", f"{commit}:{file}", repo=repo) == (
             common.ROOT / file
         ).read_text().rstrip("\n")
+
+
+@pytest.mark.parametrize("bench", BENCHES)
+def test_objects_are_those_of_all_sources(bench):
+    folder = f"{uml.BENCHES}/{bench}"
+    objects = re.findall(r"([\w./]+)\.o\b", (common.ROOT / folder / "Kbuild").read_text())
+    assert {os.path.normpath(f"{folder}/{name}.c") for name in objects} == {
+        file for file in uml.bench_files(bench) if file.endswith(".c")
+    }
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@
  * A look-up is that of the path walk, __d_lookup_rcu(), of a name that is there
  * or not, with its hash at hand; or the walk itself, from the directory.
  *
- * Built into user-mode Linux by scripts/uml.py; results go to the log, then the
+ * Built into user-mode Linux by scripts/guest/uml.py; results go to the log, then the
  * machine is switched off.
  */
 #include <linux/fs.h>
@@ -29,7 +29,8 @@
 
 #include "../../../fs/internal.h"
 #include "../um_bench.h"
-#include "dentry_bench.h"
+#include "names.h"
+#include "pressure.h"
 
 #define SAMPLES_MAX	10000U
 #define COLD_BATCH	64	/* look-ups for which caches are emptied once */
@@ -74,17 +75,6 @@ static struct key batch[COLD_BATCH];
 static u64 *cycles;
 static unsigned long done;
 
-u64 read_clock(void)
-{
-	return tsc();
-}
-
-u64 median_ps(u64 *taken, unsigned int count)
-{
-	sort(taken, count, sizeof(*taken), compare, NULL);
-	return picoseconds(taken[count / 2], 1);
-}
-
 static __always_inline void look_up(const struct key *key, bool wanted)
 {
 	const struct qstr name = name_of(key);
@@ -126,9 +116,9 @@ static __always_inline void read_other(unsigned int lines)
 	static unsigned long at;
 
 	while (lines--) {
-		sink += READ_ONCE(*(unsigned long *)(chunks[at / CHUNK_SIZE] +
+		sink += READ_ONCE(*(unsigned long *)(um_chunks[at / CHUNK_SIZE] +
 						     at % CHUNK_SIZE));
-		at = (at + 64) % (nr_chunks * CHUNK_SIZE);
+		at = (at + 64) % (um_nr_chunks * CHUNK_SIZE);
 	}
 }
 
@@ -218,7 +208,7 @@ static unsigned int sample_cold(enum op op, const struct key *from, unsigned int
 	done = 0;
 	for (n = 0; !enough(n, began); n++) {
 		at = (at + COLD_BATCH) % (count - COLD_BATCH);
-		evict();
+		evict_caches();
 		memcpy(batch, from + at, sizeof(batch));
 		nothing = time_keys(NOTHING, COLD, batch, COLD_BATCH);
 		taken = time_keys(op, COLD, batch, COLD_BATCH);
@@ -254,7 +244,7 @@ static int run_case(const char *set, enum op op, enum cache cache,
 		       set, op_names[op], done, times * each);
 		return -EINVAL;
 	}
-	sort(cycles, times, sizeof(*cycles), compare, NULL);
+	sort(cycles, times, sizeof(*cycles), compare_u64, NULL);
 	pr_info("dentry_bench: set %s op %s cache %s names %u hot %u min_ps %llu median_ps %llu millinodes %llu\n",
 		set, op_names[op], cache_names[cache], names, count,
 		picoseconds(cycles[0], each), picoseconds(cycles[times / 2], each),

@@ -13,7 +13,7 @@
 #include <linux/rculist_bl.h>
 #include <linux/stringhash.h>
 
-#include "dentry_bench.h"
+#include "names.h"
 
 #define DIRS		1024
 #define DIR_NAMES	256

@@ -18,7 +18,9 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "dentry_bench.h"
+#include "../um_bench.h"
+#include "names.h"
+#include "pressure.h"
 
 #define TIMED_MAX	65536
 #define TIMED_EACH	8	/* of so many look-ups one is timed */
@@ -84,9 +86,9 @@ static int add_page(void)
 static struct dentry *timed_lookup(const struct key *key, bool timed)
 {
 	const struct qstr name = name_of(key);
-	u64 start = read_clock();
+	u64 start = tsc();
 	struct dentry *dentry = d_lookup(key->parent, &name);
-	u64 end = read_clock();
+	u64 end = tsc();
 
 	if (timed && dentry && seen.timed < TIMED_MAX)
 		taken[seen.timed++] = end - start;
@@ -148,16 +150,16 @@ static u64 clock_ps(void)
 	int n;
 
 	for (n = 0; n < 1000; n++) {
-		start = read_clock();
-		least = min(least, read_clock() - start);
+		start = tsc();
+		least = min(least, tsc() - start);
 	}
-	return median_ps(&least, 1);
+	return picoseconds(least, 1);
 }
 
 static u64 lookup_ps(void)
 {
 	const u64 clock = clock_ps();
-	u64 median = seen.timed ? median_ps(taken, seen.timed) : 0;
+	u64 median = seen.timed ? median_ps(taken, seen.timed, 1) : 0;
 
 	return median > clock ? median - clock : 0;
 }

@@ -8,6 +8,7 @@
 #include <linux/build_bug.h>
 #include <linux/hash.h>
 
+#include "index_ops.h"
 #include "pieces.h"
 
 struct chained {

@@ -13,6 +13,7 @@
 #include <linux/hash.h>
 #include <linux/slab.h>
 
+#include "index_ops.h"
 #include "pieces.h"
 
 #define BUCKET_SLOTS	15

@@ -9,10 +9,11 @@
 #include <linux/minmax.h>
 #include <linux/prandom.h>
 
-#include "index_bench.h"
+#include "../um_bench.h"
+#include "keys.h"
 
 #define SEGMENT_WORDS	(SEGMENT + 1)
-#define PER_CHUNK	(TAKEN_CHUNK / (SEGMENT_WORDS * sizeof(u32)))
+#define PER_CHUNK	(CHUNK_SIZE / (SEGMENT_WORDS * sizeof(u32)))
 #define SEGMENTS	(1U << (BITS_MAX - SEGMENT_BITS))
 /* A stride reaches each time another leaf of a tree with 64 slots a node. */
 #define STRIDE_BITS	6
@@ -62,7 +63,7 @@ int order_keys(enum order order, unsigned int bits)
 
 	for (n = 0; n <= (segments - 1) / PER_CHUNK; n++) {
 		if (!chunks[n])
-			chunks[n] = take_chunk();
+			chunks[n] = get_chunk();
 		if (!chunks[n])
 			return -ENOMEM;
 	}

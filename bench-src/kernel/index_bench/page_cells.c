@@ -17,7 +17,8 @@
 #include <linux/boot_hash.h>
 #endif
 
-#include "index_bench.h"
+#include "cells.h"
+#include "parts.h"
 
 /* With more pages than that the host's memory counts, not the index. */
 #define TOUCH_BITS	17

@@ -6,10 +6,10 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-#include "index_bench.h"
+#include "../um_bench.h"
 
 #define PIECES_MAX	32
-#define PER_PIECE	(TAKEN_CHUNK / sizeof(void *))
+#define PER_PIECE	(CHUNK_SIZE / sizeof(void *))
 
 struct pieces {
 	void **piece[PIECES_MAX];
@@ -29,7 +29,7 @@ static inline int take_pieces(struct pieces *pieces, unsigned long slots)
 		return -ENOSPC;
 	for (n = 0; n * PER_PIECE < slots; n++) {
 		if (!pieces->piece[n])
-			pieces->piece[n] = take_chunk();
+			pieces->piece[n] = get_chunk();
 		if (!pieces->piece[n])
 			return -ENOMEM;
 	}

@@ -9,9 +9,12 @@
 #include <linux/kernel.h>
 #include <linux/printk.h>
 
-#include "index_bench.h"
+#include "../um_bench.h"
+#include "cells.h"
+#include "index_ops.h"
+#include "parts.h"
 
-#define PER_CHUNK	(TAKEN_CHUNK / sizeof(struct entry))
+#define PER_CHUNK	(CHUNK_SIZE / sizeof(struct entry))
 #define VERIFY_BITS	14
 
 static const struct index_ops * const structures[] = {
@@ -91,7 +94,7 @@ static int allocate_entries(unsigned int bits)
 
 	for (n = 0; n <= ((1UL << bits) - 1) / PER_CHUNK; n++) {
 		if (!chunks[n])
-			chunks[n] = take_chunk();
+			chunks[n] = get_chunk();
 		if (!chunks[n])
 			return -ENOMEM;
 	}

@@ -10,7 +10,7 @@
 #include <linux/build_bug.h>
 #include <linux/rbtree.h>
 
-#include "index_bench.h"
+#include "index_ops.h"
 
 struct threaded {
 	struct rb_node rb;

@@ -10,7 +10,7 @@
 #include <linux/build_bug.h>
 #include <linux/hash.h>
 
-#include "index_bench.h"
+#include "index_ops.h"
 
 struct treap_node {
 	struct entry *left;

@@ -8,7 +8,8 @@
 #include <linux/rcupdate.h>
 #include <linux/xarray.h>
 
-#include "index_bench.h"
+#include "cells.h"
+#include "parts.h"
 
 /* Every so many entries one has the mark that is searched for. */
 #define MARKED_EVERY	8

@@ -5,7 +5,7 @@
  */
 #include <linux/xarray.h>
 
-#include "index_bench.h"
+#include "index_ops.h"
 
 static DEFINE_XARRAY(array);
 

@@ -8,7 +8,7 @@
  * same work. Out of cache: a sample is one operation, with the next key of that
  * order, after everything was driven out of the second level.
  *
- * Built into user-mode Linux by scripts/uml.py; results go to the log, then the
+ * Built into user-mode Linux by scripts/guest/uml.py; results go to the log, then the
  * machine is switched off. A cache that would not hold so many entries is named
  * and passed over.
  */
@@ -162,7 +162,7 @@ static unsigned int sample_cold(enum op op, unsigned int entries)
 
 	for (n = 0; n < COLD_SAMPLES; n++) {
 		one = keys(op)[n % entries];
-		evict();
+		evict_caches();
 		local_irq_disable();
 		taken = time_operations(op, &one, 1);
 		local_irq_enable();
@@ -187,7 +187,7 @@ static int run_case(enum op op, bool hot, unsigned int entries)
 		       op_names[op], entries, done, wanted);
 		return -EINVAL;
 	}
-	sort(cycles, times, sizeof(*cycles), compare, NULL);
+	sort(cycles, times, sizeof(*cycles), compare_u64, NULL);
 	pr_info("mbcache_bench: op %s cache %s entries %u buckets %lu min_ps %llu median_ps %llu\n",
 		op_names[op], hot ? "hot" : "cold", entries, buckets(),
 		picoseconds(cycles[0], count), picoseconds(cycles[times / 2], count));

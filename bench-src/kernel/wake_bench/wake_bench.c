@@ -8,7 +8,7 @@
  * chosen to share one of 256 queues; in a larger table most of them have a
  * queue of their own, and "queued" says how many have not.
  *
- * Built into user-mode Linux by scripts/uml.py. It runs at the end of the boot,
+ * Built into user-mode Linux by scripts/guest/uml.py. It runs at the end of the boot,
  * on one CPU and before there is any process; results go to the log, then the
  * machine is switched off.
  */
@@ -238,14 +238,14 @@ static int sample(enum key_kind kind, bool hot, unsigned int count, unsigned int
 	own_calls = 0;
 	for (n = 0; n < times; n++) {
 		if (!hot)
-			evict();
+			evict_caches();
 		local_irq_disable();
 		taken = time_wakes(kind, count);
 		local_irq_enable();
 		cycles[n] = taken > clock ? taken - clock : 0;
 		cond_resched();
 	}
-	sort(cycles, times, sizeof(*cycles), compare, NULL);
+	sort(cycles, times, sizeof(*cycles), compare_u64, NULL);
 	return own_calls == (unsigned long)times * count ? 0 : -EINVAL;
 }
 

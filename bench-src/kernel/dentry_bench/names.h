@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of the benchmark of the dentry cache share. */
-#ifndef DENTRY_BENCH_H
-#define DENTRY_BENCH_H
+/* A file system, its directories, and names in them to look up. */
+#ifndef DENTRY_BENCH_NAMES_H
+#define DENTRY_BENCH_NAMES_H
 
 #include <linux/dcache.h>
 #include <linux/types.h>
@@ -16,7 +16,6 @@ struct key {
 	char		name[NAME_SIZE];
 };
 
-/* names.c: a file system, its directories, and names in them. */
 int mount_names(void);
 struct vfsmount *names_mount(void);
 void set_key(struct key *key, char letter, unsigned int number);
@@ -31,11 +30,4 @@ static inline struct qstr name_of(const struct key *key)
 	return (struct qstr){ .hash_len = key->hash_len, .name = key->name };
 }
 
-/* dentry_bench.c: the clock. */
-u64 read_clock(void);
-u64 median_ps(u64 *cycles, unsigned int count);
-
-/* pressure.c */
-int run_pressure(unsigned int pressure, unsigned int steps);
-
-#endif /* DENTRY_BENCH_H */
+#endif /* DENTRY_BENCH_NAMES_H */
