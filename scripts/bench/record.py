@@ -82,7 +82,7 @@ class Result(Kept):
         """
         check(self.data)
         self.data["seconds"] = round(time.monotonic() - sum(build.COMPILING) - self.start, 1)
-        text = json.dumps(self.data, indent=1) + "\n"
+        text = as_text(self.data)
         copies = FOLDER / machine_name(self.data["machine"])
         copies.mkdir(parents=True, exist_ok=True)
         stamp = re.sub(r"[-:]", "", self.data["date"])
@@ -93,6 +93,20 @@ class Result(Kept):
         part.write_text(text)
         part.replace(last)
         return last
+
+
+def as_text(data):
+    """JSON with a line for each run, and for each entry of the other parts."""
+    parts = []
+    for name, value in data.items():
+        text = json.dumps(value)
+        if value and isinstance(value, list):
+            text = "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
+        elif value and isinstance(value, dict):
+            entries = [json.dumps({key: one})[1:-1] for key, one in value.items()]
+            text = "{\n  " + ",\n  ".join(entries) + "\n }"
+        parts.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def machine_name(of):

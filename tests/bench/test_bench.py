@@ -115,6 +115,22 @@ def test_result_file(result, tmp_path):
     assert data["size"] == "quick"
 
 
+def test_result_file_has_a_line_for_each_run(result):
+    result.run("read", read_ms=2.5, cases=[{"name": "a, b", "ns": [1, 2]}])
+    text = result.save().read_text()
+    assert json.loads(text) == result.data
+    found = [line.rstrip(",") for line in text.splitlines() if '"kind"' in line]
+    assert [json.loads(line) for line in found] == result.data["runs"]
+
+
+def test_stored_results_have_a_line_for_each_run():
+    paths = sorted((common.ROOT / "results").glob("*/*.json"))
+    assert paths
+    for path in paths:
+        text = path.read_text()
+        assert text == record.as_text(json.loads(text)), path
+
+
 def test_older_results_stay(result, tmp_path):
     result.save()
     result.data["date"] = "2000-01-01T00:00:00Z"
