@@ -57,7 +57,7 @@ def simple_table(head, rows):
     # An empty first cell would join a row to the one before.
     cells = [[str(cell) or r"\ " for cell in row] for row in [head, *rows]]
     widths = [max(map(len, column)) for column in zip(*cells)]
-    # git takes seven at the start of a line for a conflict.
+    # As in heading().
     widths[0] += widths[0] == 7
     rule = "  ".join("=" * width for width in widths)
     lines = [
@@ -71,7 +71,8 @@ def simple_table(head, rows):
 
 
 def heading(text, mark):
-    return f"{text}\n{mark * len(text)}\n"
+    # git takes seven at the start of a line for a conflict.
+    return f"{text}\n{mark * (len(text) + (len(text) == 7))}\n"
 
 
 def wrapped(text, width=78, first="", rest=""):

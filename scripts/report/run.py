@@ -3,10 +3,12 @@
 
 Reads the newest results of one machine, each benchmark's by itself, and writes
 a page and its pictures to build/report.  With KEEP=1 the results become those
-of the repository (results/), and the page that of Documentation.
+of the repository (results/), and every figure that the repository quotes is
+written from these: two pages of Documentation, and the numbers in README, the
+cover letter, commit messages and other documents (quoted.py).
 """
 
-import shutil
+import json
 from pathlib import Path
 
 from bench import record
@@ -14,19 +16,20 @@ from bench.cases import dentry as bench_dentry
 from bench.cases import functions as bench_functions
 from bench.cases import halfmd4 as bench_halfmd4
 from bench.cases import index as bench_index
-from bench.record import Kept, kept, machine, machine_name
+from bench.record import machine, machine_name
+from bench.run import BENCHMARKS
 from common import BUILD, ROOT, die, flag, setting, write_if_changed
 from report import citi as report_citi
 from report import htree as report_htree
 from report import mbcache as report_mbcache
+from report import measured, quoted
 from report import pagecache as report_pagecache
 from report import wakeups as report_wakeups
 from report.page import NEVER, Section, heading, simple_table, wrapped
+from report.stored import Results, machines
 
 FOLDER = BUILD / "report"
-RESULTS = ROOT / "results"
-PAGE = ROOT / "Documentation/admin-guide/hashstats-results.rst"
-SIZES = {"quick": " QUICK=1", "usual": "", "long": " LONG=1"}
+PAGE = Path("Documentation/admin-guide/hashstats-results.rst")
 KEPT_PICTURE = "hashstats-results-{}.svg"
 # In the order of the documents.
 DOCUMENTS = (report_citi, report_wakeups, report_mbcache, report_pagecache, report_htree)
@@ -39,41 +42,16 @@ PICTURES = {
 }
 
 
-class Results:
-    """What one machine measured last, and what of it a page used."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.used = {}
-
-    def get(self, name):
-        if name not in self.used:
-            found = kept(name, self.folder)
-            if not found:
-                die(
-                    f"{self.folder}: no result of bench-{name}; run `make "
-                    f"bench-{name}`, or `make bench` for all"
-                )
-            self.used[name] = Kept(found[-1])
-        return self.used[name]
-
-    def figure(self, name, figure):
-        return self.get(name).data["figures"][figure]
-
-    def command(self, name):
-        word = SIZES[self.get(name).data["size"]]
-        return f"``make bench-{name}{word}``"
-
-
 def report():
     folder = chosen_folder()
-    results = Results(folder)
+    # What was not measured again is taken from what is stored.
+    results = Results(folder, *(machines() if flag("KEEP") else ()))
     target = FOLDER / "results.rst"
     write_if_changed(target, page(results, "{}.png"))
     draw(results, [FOLDER / "{}.png"])
     print(f"  report: {target.relative_to(ROOT)}")
     if flag("KEEP"):
-        keep(results)
+        keep(folder)
 
 
 def chosen_folder():
@@ -87,26 +65,36 @@ def chosen_folder():
     return folder
 
 
-def keep(results):
-    """The results that the page was made of, and the page.
+def keep(folder, root=ROOT):
+    """Store what was measured, and write all that quotes it.
 
-    Its pictures are drawings, which a mail can carry.
+    Pictures are drawings, which a mail can carry.
     """
-    target = RESULTS / results.folder.name
-    # Made again of what was kept, only the page is new.
-    fresh = results.used if target.resolve() != results.folder.resolve() else {}
-    for name, result in fresh.items():
-        for path in results.folder.glob(f"{name}-*.json"):
-            if path.name.endswith(stamp(result)):
-                target.mkdir(parents=True, exist_ok=True)
-                shutil.copy(path, target / path.name)
-    write_if_changed(PAGE, page(results, KEPT_PICTURE))
-    draw(results, [PAGE.parent / KEPT_PICTURE])
-    print(f"  kept: {target.relative_to(ROOT)}, {PAGE.relative_to(ROOT)}")
+    target = keep_results(folder, root / "results")
+    results = Results(*machines(target.parent))
+    write_if_changed(root / PAGE, page(results, KEPT_PICTURE))
+    write_if_changed(root / measured.PAGE, measured.page(results))
+    quoted.write(results, root)
+    draw(results, [root / PAGE.parent / KEPT_PICTURE])
+    print(f"  kept: {target.relative_to(root)}, {PAGE}, {measured.PAGE}, and the figures quoted")
 
 
-def stamp(result):
-    return result.data["date"].translate({ord(c): None for c in "-:"}) + ".json"
+def keep_results(folder, stored):
+    """The newest result of each benchmark replaces a stored one that is older.
+
+    So there is one for each, of whatever machine.
+    """
+    target = stored / folder.name
+    target.mkdir(exist_ok=True)
+    for name in BENCHMARKS:
+        old = [*stored.glob(f"*/{name}-*.json")]
+        new = sorted(folder.glob(f"{name}-*.json"))[-1:]
+        if not new or new[0].name <= max((one.name for one in old), default=""):
+            continue
+        (target / new[0].name).write_text(record.as_text(json.loads(new[0].read_text())))
+        for one in old:
+            one.unlink()
+    return target
 
 
 def draw(results, paths):
@@ -138,17 +126,14 @@ def page(results, picture):
 
 
 def introduction(results):
-    of = results.get("functions").data["machine"]
-    family = f", family {of['cpu_family']}" if of.get("cpu_family") else ""
     return (
         wrapped(
             "Five documents, of 2000 to 2015, are the reason for hash tables that "
             "are sized at boot. Here each of their tables, histograms and figures "
             "is run again on 6.12 and on 6.12 with these changes (ours), or is "
             "answered by what measures the same today. The page is written by "
-            "``make report`` from files with every single run; its machine: "
-            f"{of['cpu']}{family}, {of['cores']} processors, "
-            f"{of['memory_bytes'] / 2**30:.0f} GiB, Linux {of['linux']}."
+            "``make report`` from files with every single run; the last table "
+            "has the machine of each."
         )
         + "\n"
         + wrapped(
@@ -208,6 +193,7 @@ def runs(results):
                 data["size"],
                 f"{data['seconds']:.0f}",
                 len(data["runs"]),
+                results.machine(name).partition(",")[0],
             )
         )
-    return simple_table(("benchmark", "begun", "size", "seconds", "runs"), rows)
+    return simple_table(("benchmark", "begun", "size", "seconds", "runs", "machine"), rows)

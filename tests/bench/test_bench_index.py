@@ -2,7 +2,6 @@
 """The benchmark of page indices: what it reads, what it refuses."""
 
 import json
-import re
 
 import pytest
 

@@ -9,12 +9,11 @@ import pytest
 
 import common
 from bench import record
-from report import page, run
+from report import page, quoted, run, stored
 from report import pagecache as report_pagecache
 from report import wakeups as report_wakeups
 from report.page import AGAIN, NEVER, Section, Table
 
-MACHINES = sorted(path for path in run.RESULTS.iterdir() if path.is_dir())
 # What each document has: tables, histograms, figures.
 WANTED = {
     "citi": (
@@ -46,24 +45,34 @@ WANTED = {
 }
 
 
-@pytest.fixture(name="results", scope="module", params=MACHINES, ids=lambda path: path.name)
-def kept_results(request):
-    return run.Results(request.param)
+@pytest.fixture(name="results", scope="module")
+def kept_results():
+    return stored.Results(*stored.machines())
+
+
+@pytest.fixture(name="folder")
+def folder_of_all(tmp_path):
+    """All stored results, as if of one machine."""
+    folder = tmp_path / "machine"
+    folder.mkdir()
+    for path in stored.RESULTS.glob("*/*.json"):
+        shutil.copy(path, folder)
+    return folder
 
 
 def test_documentation_is_what_was_measured(results):
-    assert run.PAGE.read_text() == run.page(results, run.KEPT_PICTURE)
+    assert (common.ROOT / run.PAGE).read_text() == run.page(results, run.KEPT_PICTURE)
 
 
 def test_quotes_are_no_markup():
-    assert "`" not in re.sub(r"``[^`]+``", "", run.PAGE.read_text())
+    assert "`" not in re.sub(r"``[^`]+``", "", (common.ROOT / run.PAGE).read_text())
 
 
 @pytest.mark.parametrize("document", run.DOCUMENTS, ids=lambda module: module.__name__)
 def test_each_table_of_the_documents_has_its_row(results, document):
     names = [section.name for section in document.sections(results)]
     assert len(set(names)) == len(names)
-    for wanted in WANTED[document.__name__.removeprefix("report_")]:
+    for wanted in WANTED[document.__name__.removeprefix("report.")]:
         assert [name for name in names if wanted in name], wanted
 
 
@@ -76,22 +85,35 @@ def test_tables_are_rectangular(results):
                     assert {len(row) for row in block.rows} == {len(block.head)}, section.name
 
 
-def test_missing_benchmark_is_named(results, tmp_path):
-    folder = tmp_path / "machine"
-    shutil.copytree(results.folder, folder)
+def test_missing_benchmark_is_named(folder):
     for path in folder.glob("herd-*"):
         path.unlink()
     with pytest.raises(common.Failure, match="no result of bench-herd; run `make bench-herd`"):
-        run.page(run.Results(folder), run.KEPT_PICTURE)
+        run.page(stored.Results(folder), run.KEPT_PICTURE)
 
 
-def test_newest_result_is_taken(results, tmp_path):
-    (old,) = results.folder.glob("herd-*.json")
+def newer(folder, name):
+    """One more result of a benchmark, of a later year."""
+    (old,) = folder.glob(f"{name}-*.json")
     data = json.loads(old.read_text())
     data["date"] = "2999-01-01T00:00:00Z"
-    (tmp_path / "herd-29990101T000000Z.json").write_text(json.dumps(data))
-    shutil.copy(old, tmp_path)
-    assert run.Results(tmp_path).get("herd").data == data
+    (folder / f"{name}-29990101T000000Z.json").write_text(json.dumps(data))
+    return data
+
+
+def test_newest_result_is_taken(folder):
+    data = newer(folder, "herd")
+    assert stored.Results(folder).get("herd").data == data
+
+
+def test_first_folder_that_has_a_result_is_taken(folder, tmp_path):
+    second = tmp_path / "second"
+    shutil.copytree(folder, second)
+    data = newer(second, "herd")
+    assert stored.Results(folder, second).get("herd").data != data
+    for path in folder.glob("herd-*"):
+        path.unlink()
+    assert stored.Results(folder, second).get("herd").data == data
 
 
 def test_no_results_at_all(monkeypatch, tmp_path):
@@ -102,18 +124,37 @@ def test_no_results_at_all(monkeypatch, tmp_path):
         run.report()
 
 
-def test_keeping_copies_page_and_results(results, monkeypatch, tmp_path):
-    monkeypatch.setattr(run, "ROOT", tmp_path)
-    monkeypatch.setattr(run, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(run, "PAGE", tmp_path / "page.rst")
-    text = run.page(results, run.KEPT_PICTURE)
+def test_keeping_replaces_results_and_writes_what_quotes_them(folder, monkeypatch, tmp_path):
+    root = tmp_path / "root"
+    for path in [*stored.RESULTS.glob("*/*.json"), *(path for path, _ in quoted.all_files())]:
+        copy = root / path.relative_to(common.ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    (root / run.PAGE).write_text("")
     monkeypatch.setattr(run, "draw", lambda *_: None)
-    run.keep(results)
-    assert run.PAGE.read_text() == text
-    copied = tmp_path / "results" / results.folder.name
-    assert {path.name for path in copied.iterdir()} == {
-        path.name for path in results.folder.iterdir()
-    }
+    data = newer(folder, "herd")
+    data["figures"]["foreign_examined_per_wake"] = 0.25
+    (folder / "herd-29990101T000000Z.json").write_text(json.dumps(data, indent=1))
+    run.keep(folder, root)
+    (kept,) = (root / "results").glob("*/herd-*.json")
+    assert kept == root / "results/machine/herd-29990101T000000Z.json"
+    assert kept.read_text() == record.as_text(data)
+    assert "2999-01-01" in (root / run.PAGE).read_text()
+    cover = (root / "series/6.12/cover-letter").read_text()
+    assert "now it meets 0.25 and calls none" in " ".join(cover.split())
+
+
+def test_older_result_replaces_none(folder, monkeypatch, tmp_path):
+    root = tmp_path / "root"
+    for path in stored.RESULTS.glob("*/*.json"):
+        copy = root / path.relative_to(common.ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    before = {path: path.read_text() for path in root.glob("results/*/*.json")}
+    for path in folder.glob("herd-*"):
+        path.rename(folder / "herd-20000101T000000Z.json")
+    run.keep_results(folder, root / "results")
+    assert before == {path: path.read_text() for path in root.glob("results/*/*.json")}
 
 
 def herd(*rounds):
@@ -163,6 +204,7 @@ long   1
 def test_rules_are_no_conflict_markers():
     text = page.simple_table(("seven",), [("1234567",)])
     assert text.startswith("========\n")
+    assert page.heading("Wakeups", "=") == "Wakeups\n========\n"
 
 
 def test_wrapped():

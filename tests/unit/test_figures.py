@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each figure that README, patches and documents quote is that of results/."""
+
+import shutil
+
+import pytest
+
+import common
+from bench.run import BENCHMARKS
+from report import measured, quoted, stored
+from report.passages import constant, faults, passage, written
+
+# Without a stored result yet; their figures are those of an earlier run.
+NOT_STORED = {"buffer", "crowd", "hashstats", "inode", "wake"}
+
+
+@pytest.fixture(name="results", scope="module")
+def stored_results():
+    return stored.Results(*stored.machines())
+
+
+def test_each_benchmark_has_one_stored_result():
+    found = sorted(path.name.partition("-")[0] for path in stored.RESULTS.glob("*/*.json"))
+    assert found == sorted(set(BENCHMARKS) - NOT_STORED)
+
+
+def test_quoted_figures_are_those_of_the_results(results):
+    assert not "\n".join(quoted.all_faults(results))
+
+
+def test_page_of_what_was_measured_is_written_from_the_results(results):
+    assert (common.ROOT / measured.PAGE).read_text() == measured.page(results)
+
+
+def copy_of_texts(folder):
+    for path, _ in quoted.all_files():
+        copy = folder / path.relative_to(common.ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name,before,after,said",
+    [
+        ("README", "33.8    21.9    0.65", "33.8    21.9    0.62", "expected 33.8, 21.9, 0.65"),
+        ("series/6.12/cover-letter", "bytes takes 0.65", "bytes takes 0.62", "expected 0.65"),
+        ("series/6.12/cover-letter", "met 1.64 waiters", "met 1.54 waiters", "expected 1.64, 0.03"),
+        ("series/6.12/40-*", "0.61 with 2^17", "0.56 with 2^17", "expected 0.71, 0.60, 0.61"),
+        (f"{quoted.DOCUMENTS}/page-index.rst", "3490", "3491", "expected 3490, 2980"),
+        (f"{quoted.DOCUMENTS}/page-index.rst", "The worst of 124", "Worst of 124", "nowhere"),
+        ("series/6.12/01-*", "two numbers", "1.5 numbers", "1.5 is in no passage"),
+    ],
+)
+def test_another_figure_is_a_fault(results, tmp_path, name, before, after, said):
+    root = copy_of_texts(tmp_path)
+    (path,) = root.glob(name)
+    text = path.read_text()
+    assert text.count(before) == 1
+    path.write_text(text.replace(before, after))
+    found = quoted.all_faults(results, root)
+    assert found and all(one.startswith(str(path.relative_to(root))) for one in found)
+    assert said in found[0]
+
+
+def test_writing_mends_a_figure(results, tmp_path):
+    root = copy_of_texts(tmp_path)
+    readme = root / "README"
+    right = readme.read_text()
+    readme.write_text(right.replace("33.8    21.9    0.65", "33.8    21.9    0.62"))
+    quoted.write(results, root)
+    for path, _ in quoted.all_files():
+        assert (root / path.relative_to(common.ROOT)).read_text() == path.read_text()
+
+
+def test_lines_end_anywhere():
+    said = [passage("takes {:.2f} of the time, {:,.0f} blocks", 0.654, 75642)]
+    assert not faults("It takes\n0.65 of\n  the time, 75,642 blocks.", said)
+    (fault,) = faults("takes 0.65 of the time, 75,641 blocks", said)
+    assert "expected 0.65, 75,642" in fault
+
+
+def test_number_in_no_passage_is_named_with_its_line():
+    (fault,) = faults("fine\ntakes 0.56 of it\non Linux 2.6.27 and 6.12.117", [])
+    assert fault == "line 2, 0.56 is in no passage: takes 0.56 of it"
+    assert not faults("takes 0.56 of it", [constant("takes 0.56 of it")])
+
+
+def test_columns_keep_their_width_when_written():
+    text = "hit    9.5   12.5\nmiss  10.5    1.0\n"
+    said = [passage("hit {:.1f} {:.1f}", 110.25, 8), passage("miss {:.1f} {:.1f}", 7, 1)]
+    assert written(text, said) == "hit  110.2    8.0\nmiss   7.0    1.0\n"
+    assert not faults(written(text, said), said)
+
+
+def test_passage_that_is_gone_stops_the_writing():
+    with pytest.raises(common.Failure, match="expected the passage 'hit.*nothing is written"):
+        written("miss 1.0", [passage("hit {:.1f}", 1)])
+
+
+def test_unknown_figure_stays(tmp_path):
+    results = stored.Results(tmp_path)
+    said = [passage("crowd {:.1f} and {:.1f}", results.figure("crowd", "worst"), 2)]
+    assert written("crowd 7.5 and 1.0", said) == "crowd 7.5 and 2.0"
+    assert not faults("crowd 7.5 and 2.0", said)
+
+
+def test_run_that_is_missing_is_named(results):
+    with pytest.raises(common.Failure, match="bench-halfmd4: no run of kind names with"):
+        results.median("halfmd4", "names", "ours_ns", hash="md5")
