@@ -49,7 +49,7 @@ def constant(text):
     return Passage(text.replace("{", "{{").replace("}", "}}"), None)
 
 
-def faults(text, passages):
+def faults(text, passages, strict=True):
     """What of a text is not as its passages say, one line each."""
     found, covered = [], text
     for one in passages:
@@ -64,6 +64,8 @@ def faults(text, passages):
                     f"{', '.join(want for _, want in pairs)}, as results/ has it"
                 )
             covered = covered[: match.start()] + " " * len(match[0]) + covered[match.end() :]
+    if not strict:
+        return found
     covered = VERSION.sub(lambda match: " " * len(match[0]), covered)
     for match in DECIMAL.finditer(covered):
         number = text.count("\n", 0, match.start()) + 1

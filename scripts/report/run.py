@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 from bench import record
+from bench.cases import crowd as bench_crowd
 from bench.cases import dentry as bench_dentry
 from bench.cases import functions as bench_functions
 from bench.cases import halfmd4 as bench_halfmd4
@@ -76,6 +77,9 @@ def keep(folder, root=ROOT):
     write_if_changed(root / measured.PAGE, measured.page(results))
     quoted.write(results, root)
     draw(results, [root / PAGE.parent / KEPT_PICTURE])
+    if results.has("crowd"):
+        curves = bench_crowd.curves(results.get("crowd"))
+        record.draw("crowd", [root / PAGE.parent / "crowds.svg"], curves)
     print(f"  kept: {target.relative_to(root)}, {PAGE}, {measured.PAGE}, and the figures quoted")
 
 

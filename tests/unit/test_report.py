@@ -131,7 +131,7 @@ def test_keeping_replaces_results_and_writes_what_quotes_them(folder, monkeypatc
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)
     (root / run.PAGE).write_text("")
-    monkeypatch.setattr(run, "draw", lambda *_: None)
+    monkeypatch.setattr(record, "draw", lambda *_: None)
     data = newer(folder, "herd")
     data["figures"]["foreign_examined_per_wake"] = 0.25
     (folder / "herd-29990101T000000Z.json").write_text(json.dumps(data, indent=1))
