@@ -71,8 +71,9 @@ def simple_table(head, rows):
 
 
 def heading(text, mark):
-    # git takes seven at the start of a line for a conflict.
-    return f"{text}\n{mark * (len(text) + (len(text) == 7))}\n"
+    # git takes seven of "=" at the start of a line for a conflict.
+    more = mark == "=" and len(text) == 7
+    return f"{text}\n{mark * (len(text) + more)}\n"
 
 
 def wrapped(text, width=78, first="", rest=""):
