@@ -28,6 +28,11 @@ def test_quoted_figures_are_those_of_the_results(results):
     assert not "\n".join(quoted.all_faults(results))
 
 
+@pytest.mark.parametrize("part", quoted.PATCHES)
+def test_each_message_with_passages_is_there(part):
+    assert len([path for path in common.ROOT.glob(quoted.MESSAGES) if part in path.name]) == 1
+
+
 def test_page_of_what_was_measured_is_written_from_the_results(results):
     assert (common.ROOT / measured.PAGE).read_text() == measured.page(results)
 

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The passages of commit messages that quote figures."""
+
+from report import measured
+from report.passages import constant, passage
+from report.quoted_values import buffer_misses, hash_times, loop, pages, worst_herd, xarray
+
+
+def golden_ratio(_):
+    # The KUnit test of this patch measures these itself.
+    yield constant("consecutive keys 0.81; strides at most 1.7; struct pages seven apart 2.6.")
+    yield constant("with 2^17 buckets, hash_64() gave 7.3 for a stride of 65536")
+
+
+def folio_queues(of):
+    (base,) = counters(of, "base", "page-locks", "folio_wait")
+    (ours,) = counters(of, "ours", "page-locks", "folio_wait")
+    yield passage(
+        "{} wakeups of 6.12.117 called {} wake functions of tasks that waited for another page, "
+        "and {} wakeups with 16384 queues met {} such tasks",
+        base["wakes"],
+        base["called"] - base["matched"],
+        ours["wakes"],
+        ours["examined"] - ours["matched"],
+    )
+
+
+def counters(of, kernel, phase, table):
+    wanted = {"kernel": kernel, "phase": phase, "table": table}
+    return [one for one in of.rows("herd", "counters") if wanted.items() <= one.items()]
+
+
+def bit_queues(of):
+    yield passage(
+        "a wakeup met {:.2f} waiters for something else in 256 queues, and {:.3f} in the 16384",
+        *worst_herd(of),
+    )
+
+
+def hash_pair(of):
+    for text, name, form in (
+        ("consecutive", "consecutive", "{:.1f} {:.2f}"),
+        ("every 16th", "stride 16", "{:.0f} {:.2f}"),
+        ("ext4, 64 of 8192 used", "ext4 64 of 8192", "{:.1f} {:.2f}"),
+        ("xfs, 4 groups of 2^28", "xfs 4 groups of 2^28", "{:.0f} {:.2f}"),
+        ("2^32 apart", "stride 2^32", "{:.0f} {:.2f}"),
+    ):
+        yield passage(f"{text} {form}", *measured.pattern(name)(of))
+    yield passage(
+        "the worst of 38 {:.0f} {:.2f}",
+        *(of.figure("spread", f"inode_worst_vs_ideal{end}") for end in ("_base", "")),
+    )
+    medians = of.values("spread", "spread", "median", function="mainline")
+    yield passage(
+        "its median is below 1 for {} of the {} patterns of numbers, down to {:.2f}",
+        sum(one < 1 for one in medians),
+        len(medians),
+        min(medians),
+    )
+    yield passage(
+        "A hash that waits for the one before takes {:.1f} ns instead of {:.1f}.",
+        *hash_times(of),
+    )
+    yield constant("loads of 0.5 to 2")
+
+
+def inode_locks(of):
+    def cells(phase):
+        base, ours = measured.inode_insns(phase)(of)
+        return base, ours
+
+    yield passage("create {:.0f} to {:.0f}, lookup of an inode", *cells("create"))
+    yield passage("not in memory {:.0f} to {:.0f}, unlink", *cells("stat"))
+    yield passage("unlink {:.0f} to {:.0f}, with this", *cells("unlink"))
+
+
+def mounts(_):
+    # Computed from the addresses that the message describes.
+    yield constant("2.2 times the nodes of a random function on average and 4.3 at worst")
+    yield constant("5.3 for 100 dentries")
+    yield constant("hash_pair() stays within 1.1")
+
+
+def mbcache_buckets(of):
+    cells = [measured.mbcache(op)(of)[::-1] for op in ("hit", "miss", "create_delete")]
+    yield passage(
+        "a hit takes {:.1f} ns instead of {:.1f}, a miss {:.1f} instead of {:.1f}, create and "
+        "delete {:.1f} instead of {:.1f}",
+        *(one for pair in cells for one in pair),
+    )
+    cells = [measured.mbcache(op, "cold")(of)[::-1] for op in ("hit", "miss", "create_delete")]
+    yield passage(
+        "these are {:.0f} instead of {:.0f}, {:.0f} instead of {:.0f}, and {:.0f} instead of "
+        "{:.0f}",
+        *(one for pair in cells for one in pair),
+    )
+    yield passage(
+        "a hit takes {:.2f} of mainline's time, and out of the cache {:.2f}, where mainline's "
+        "second run took {:.2f} of its first",
+        *(
+            of.figure("mbcache", name)
+            for name in ("hit_ratio_small", "hit_ratio_small_cold", "aa_hit_cold")
+        ),
+    )
+
+
+def mbcache_bound(of):
+    base, ours = measured.beyond("blocks")(of)
+    yield passage("take {:.0f} blocks of ext4 instead of {:.0f}", ours, base)
+    yield passage(
+        "takes {:.2f} of the instructions on ext4 and {:.2f} on ext2",
+        of.figure("xattr", "insn_ratio_beyond_cap_ext4"),
+        of.figure("xattr", "insn_ratio_beyond_cap_ext2"),
+    )
+    # 56 bytes an entry, an entry for 16 KiB.
+    yield constant("a full cache has 0.34 % of memory")
+
+
+def css_sets(of):
+    base, ours = measured.crowd("cgroups", "move", 10_000, "css_set")(of)
+    yield passage("{:.0f} instructions with 10,000 cgroups, {:.0f} with this patch", base, ours)
+
+
+def user_counts(_):
+    # Computed from addresses of namespaces.
+    yield constant("1 to 1.4 times the nodes of chance")
+
+
+def xarray_shift(of):
+    yield passage(
+        "dependent lookups at random take {:.2f} of mainline's time in an array of 2^12 entries, "
+        "{:.2f} with 2^15 and {:.2f} with 2^17, independent ones {:.2f}, {:.2f} and {:.2f}",
+        *(xarray(of, how, bits) for how in ("dependent", "independent") for bits in (12, 15, 17)),
+    )
+
+
+def page_hash(of):
+    yield passage(
+        "lookups of pages at random in one file take {:.2f} of mainline's time with 2^12 pages, "
+        "{:.2f} with 2^15, {:.2f} with 2^17 and {:.2f} with 2^20, and without the page hash "
+        "{:.2f}, {:.2f}, {:.2f} and {:.2f}",
+        *pages(of, "page_hash_rand"),
+        *pages(of, "page_off_rand"),
+    )
+    yield passage(
+        "takes {:.3f} of mainline's instructions beside those of the copy",
+        of.figure("readers", "insn_ratio_random_read_on"),
+    )
+
+
+def buffers(of):
+    yield passage(
+        "A lookup that the LRU misses takes {:.3f} of mainline's instructions with blocks of 1 "
+        "KiB, {:.3f} with 4 KiB",
+        *buffer_misses(of),
+    )
+    yield passage(
+        "takes {:.3f} and {:.3f} of them, creating the files {:.3f} and {:.3f}.",
+        *(
+            of.figure("buffer", f"insn_ratio_{phase}_{size}")
+            for phase in ("cold_ls", "create")
+            for size in ("1k", "4k")
+        ),
+    )
+
+
+def words(of):
+    yield passage(
+        "TEA takes {:.2f} of mainline's time for 16 bytes and {:.2f} for 32",
+        of.figure("halfmd4", "tea_ratio_16"),
+        of.figure("halfmd4", "tea_ratio_32"),
+    )
+    base, retpolines = (measured.halfmd4(32, series)(of)[0] for series in ("", "retpoline_"))
+    yield passage("mainline takes {:.2f} times as long for 32 bytes as without", retpolines / base)
+
+
+def majority(of):
+    for text, series, side in (
+        ("before", "", 0),
+        ("after", "", 1),
+        ("before, waiting", "chain_", 0),
+        ("after, waiting", "chain_", 1),
+    ):
+        yield passage(
+            f"{text} {{:.1f}} {{:.1f}} {{:.1f}} {{:.1f}} {{:.1f}}",
+            *(measured.halfmd4(length, series)(of)[side] for length in (4, 8, 16, 32, 255)),
+        )
+    yield passage(
+        "the worst with any hash takes {:.2f} of mainline's time, where mainline differs from "
+        "itself by up to {:.2f}",
+        of.figure("halfmd4", "ratio_worst_to_16"),
+        of.figure("halfmd4", "aa_ratio_worst"),
+    )
+
+
+def tool(_):
+    """What the tool's page shows of a guest; no benchmark."""
+    for text, table in (
+        ("dentry", "dentry"),
+        ("inode", "inode"),
+        ("folio_wait (waiters that a wake-up looks at)", "folio_wait"),
+        ("mbcache", "mbcache"),
+    ):
+        ((before, predicted, observed),) = loop(table)
+        form = "{:.2f}" if float(before) < 20 else "{:.1f}"
+        yield passage(f"{text} {form}, {{}}, {{}}", float(before), predicted, observed)
+
+
+# By a part of the file's name.
+PATCHES = {
+    "spread-of-golden-ratio": golden_ratio,
+    "size-the-folio-wait-queues": folio_queues,
+    "size-the-bit-wait-queues": bit_queues,
+    "spread-inodes-over-their-table": hash_pair,
+    "guard-the-inode-table": inode_locks,
+    "spread-mounts-and-mount-points": mounts,
+    "mbcache-get-the-buckets": mbcache_buckets,
+    "mbcache-bound-the-entries": mbcache_bound,
+    "size-the-table-of-user-counts": user_counts,
+    "tell-css_sets-apart": css_sets,
+    "xarray-read-the-shift": xarray_shift,
+    "ask-a-page-hash": page_hash,
+    "find-buffers-of-block-devices": buffers,
+    "pack-names-for-half-md4": words,
+    "half-md4-s-majority": majority,
+    "hashstats-show-compare": tool,
+}
