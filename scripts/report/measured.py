@@ -355,8 +355,8 @@ def page(of):
         heading("Boot-sized hash tables: what was measured", "="),
         INTRODUCTION,
     ]
-    for title, benchmarks, more in SECTIONS:
-        benchmarks = [name for name in benchmarks if of.has(name)]
+    for title, names, more in SECTIONS:
+        benchmarks = [name for name in names if of.has(name)]
         if not benchmarks:
             continue
         parts += [heading(title, "="), *map(of.origin, benchmarks)]
@@ -664,7 +664,7 @@ def rates(of):
 
 
 # Title, benchmarks, and what comes behind the table of their rows.
-SECTIONS = (
+SECTIONS: tuple[tuple[str, tuple[str, ...], Callable | None], ...] = (
     ("Lookups of names, and reading the file", ("hashstats",), reading),
     ("Wakeups", ("herd", "wake"), herds),
     ("The function of the inode table", ("spread",), inodes),

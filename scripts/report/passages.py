@@ -34,7 +34,7 @@ class Passage(NamedTuple):
         """The numbers as the text shows them; None for those that are not known."""
         fields = [part for part in string.Formatter().parse(self.text) if part[1] is not None]
         return [
-            None if number != number else format(number, part[2])
+            None if number != number else format(number, part[2] or "")
             for part, number in zip(fields, self.numbers or ())
         ]
 

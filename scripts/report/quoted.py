@@ -6,6 +6,8 @@ files that are full of a command's output (SAMPLES).  constant() has the
 numbers that no benchmark gives.
 """
 
+import functools
+
 from bench.cases import dentry as bench_dentry
 from common import ROOT, write_if_changed
 from report import measured
@@ -101,7 +103,16 @@ def all_files(root=ROOT):
     yield from ((root / name, passages) for name, passages in FILES.items())
     for path in sorted(root.glob(MESSAGES)):
         found = [passages for part, passages in PATCHES.items() if part in path.name]
-        yield path, found[0] if found else lambda of: ()
+        yield path, found[0] if found else nothing
+
+
+def nothing(_):
+    return ()
+
+
+@functools.cache
+def known(passages, results):
+    return list(passages(results))
 
 
 def split(path):
@@ -117,7 +128,7 @@ def all_faults(results, root=ROOT):
         for path, passages in all_files(root)
         for fault in faults(
             split(path)[0],
-            list(passages(results)),
+            known(passages, results),
             strict=str(path.relative_to(root)) not in SAMPLES,
         )
     ]
@@ -126,4 +137,4 @@ def all_faults(results, root=ROOT):
 def write(results, root=ROOT):
     for path, passages in all_files(root):
         text, rest = split(path)
-        write_if_changed(path, written(text, list(passages(results))) + rest)
+        write_if_changed(path, written(text, known(passages, results)) + rest)

@@ -70,10 +70,9 @@ LARGEST = {"users", "quotas", "timers"}
 
 
 def crowds(of):
-    for text, *where in CROWDS:
-        table = where.pop()
-        sizes = (100, 10_000, 100_000) if where[0] in LARGEST else (100, 10_000)
-        cells = [one for size in sizes for one in measured.crowd(*where, size, table)(of)]
+    for text, crowd, operation, table in CROWDS:
+        sizes = (100, 10_000, 100_000) if crowd in LARGEST else (100, 10_000)
+        cells = [one for size in sizes for one in measured.crowd(crowd, operation, size, table)(of)]
         # Three digits are as many as the table has room for.
         form = " ".join("{:.1f}" if one < 100 else "{:.0f}" for one in cells)
         yield passage(f"{text} {form}", *cells)
@@ -287,7 +286,6 @@ def page_buffers(of):
             for end in ("_base", "")
         ),
     )
-    phases = ("create", "cold_ls", "setxattr")
     yield passage(
         "the 16 buffers answered {:.1f} % of the lookups while the files were created, {:.1f} % "
         "in a cold ``ls -lR`` and {:.1f} % of random setxattr; of the others the table answered "
@@ -295,7 +293,7 @@ def page_buffers(of):
         *(
             100 * of.figure("buffer", f"{what}_hit_rate_{phase}_1k")
             for what in ("lru", "table")
-            for phase in phases
+            for phase in ("create", "cold_ls", "setxattr")
         ),
     )
 
