@@ -165,13 +165,22 @@ static const char *private_tmpfs(void)
 	return "/tmp";
 }
 
+/* Each process has a group of its own, with what it forked. */
 static void end_all(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < all_procs; i++)
 		if (progress->pid[i])
-			kill(progress->pid[i], SIGKILL);
+			kill(-progress->pid[i], SIGKILL);
+}
+
+/* A signal that ends the test ends all of its processes. */
+static void end_early(int number)
+{
+	end_all();
+	signal(number, SIG_DFL);
+	raise(number);
 }
 
 static void give_up(int number)
@@ -194,7 +203,9 @@ static int wait_all(void)
 	pid_t pid;
 
 	while ((pid = wait(&status)) > 0) {
-		/* Its number may be another's from now on. */
+		/* What it forked may be left; its number is another's soon. */
+		if (status)
+			kill(-pid, SIGKILL);
 		for (i = 0; i < all_procs; i++)
 			if (progress->pid[i] == pid)
 				progress->pid[i] = 0;
@@ -217,6 +228,8 @@ static int run_processes(unsigned int number, void (*run)(void))
 	start_time = now();
 	end_time = start_time + seconds;
 	signal(SIGALRM, give_up);
+	signal(SIGINT, end_early);
+	signal(SIGTERM, end_early);
 	alarm(seconds + patience);
 	for (self = 0; self < all_procs; self++) {
 		pid = fork();
@@ -224,11 +237,15 @@ static int run_processes(unsigned int number, void (*run)(void))
 			call_failed("fork", "");
 		if (!pid) {
 			signal(SIGALRM, SIG_DFL);
+			signal(SIGINT, SIG_DFL);
+			signal(SIGTERM, SIG_DFL);
+			setpgid(0, 0);
 			progress->pid[self] = getpid();
 			run();
 			doing(NULL);
 			exit(0);
 		}
+		setpgid(pid, pid);
 		progress->pid[self] = pid;
 	}
 	return wait_all();
