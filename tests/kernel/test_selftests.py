@@ -200,7 +200,7 @@ def test_ours_are_skipped_where_they_cannot_run(kernel):
     """Without root, and without an option of the kernel."""
     output = vm.run(
         kernel,
-        "".join(f"setpriv --reuid=1000 {name} && exit 1 || [ $? = 4 ]\n" for name in OURS)
+        "".join(f"/usr/bin/setpriv --reuid=1000 {name} && exit 1 || [ $? = 4 ]\n" for name in OURS)
         + "umount /sys/kernel/debug /sys\ncrowd_stress && exit 1 || [ $? = 4 ]\n",
         programs=("setpriv",),
     ).output
