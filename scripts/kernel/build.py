@@ -137,12 +137,41 @@ def _build(
         result.warnings = known["warnings"]
         return result
     record.unlink(missing_ok=True)
-    kconfig.configure(
-        src, obj, fragments, optional, lambda *words, log: make(*words, *flags, log=log)
-    )
+    configure(result, fragments, optional, commit, flags)
     compile_kernel(result, flags, targets)
     record.write_text(json.dumps({"key": key, "warnings": result.warnings}))
     return result
+
+
+def configure(
+    result: Build,
+    fragments: list[Fragment],
+    optional: list[Fragment],
+    commit: str,
+    flags: list[str],
+) -> None:
+    """Write the configuration, unless it stands and nothing it comes from changed."""
+    record = result.obj.parent / "config.json"
+    key = [
+        *build_key(fragments, optional, "", flags, []),
+        kconfig.sources(result.src, commit),
+    ]
+    if record.is_file() and json.loads(record.read_text()) == [key, config_digest(result)]:
+        return
+    record.unlink(missing_ok=True)
+    kconfig.configure(
+        result.src,
+        result.obj,
+        fragments,
+        optional,
+        lambda *words, log: make(*words, *flags, log=log),
+    )
+    record.write_text(json.dumps([key, config_digest(result)]))
+
+
+def config_digest(result: Build) -> str | None:
+    config = result.config
+    return hashlib.sha256(config.read_bytes()).hexdigest() if config.is_file() else None
 
 
 def build_key(

@@ -1,21 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0
 """Configure a kernel from fragments and prove that every line survived."""
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from common import ROOT, Done, die, run, step
+from series import gitcmd
 
 Fragment = Path | str  # a file, or lines of one
 
 SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
 UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 START = re.compile(r"^# base: (\w+)$", re.MULTILINE)
+# What kconfig reads, and what it runs to know the compiler.
+READ = re.compile(r"(^|/)Kconfig|^scripts/|^Makefile$|^arch/\w+/Makefile|config$")
 STARTS = ("tinyconfig", "defconfig", "allnoconfig")
 
 
+def sources(repo: Path, commit: str) -> str:
+    """Digest of the files of a kernel that its configuration depends on."""
+    entries = gitcmd.records("ls-tree", "-rz", commit, repo=repo)
+    read = [entry for entry in entries if READ.search(entry.partition("\t")[2])]
+    return hashlib.sha256("\0".join(read).encode()).hexdigest()
+
+
 def text_of(fragment: Fragment) -> str:
+    """A fragment is a file, or lines of one in a str."""
     if isinstance(fragment, Path):
         if not fragment.is_file():
             die(f"{fragment}: no such configuration fragment")

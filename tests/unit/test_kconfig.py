@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A kernel is configured again only when its configuration may change."""
+
+import subprocess
+
+import pytest
+
+from kernel import kconfig
+from toykernel import write_files
+
+FILES = {
+    "Makefile": "VERSION = 6\n",
+    "mm/Kconfig": "config ONE\n",
+    "mm/one.c": "int one;\n",
+    "scripts/cc.sh": "true\n",
+}
+
+
+@pytest.fixture
+def digest(tmp_path):
+    """Digest of what a kernel of these files is configured from."""
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+
+    def commit(files):
+        write_files(tmp_path, files)
+        subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
+        done = subprocess.run(
+            ["git", "write-tree"], cwd=tmp_path, check=True, text=True, stdout=subprocess.PIPE
+        )
+        return kconfig.sources(tmp_path, done.stdout.strip())
+
+    return commit
+
+
+def test_code_does_not_configure_again(digest):
+    assert digest(FILES) == digest({"mm/one.c": "long one;\n", "mm/two.c": "int two;\n"})
+
+
+@pytest.mark.parametrize(
+    "name", ["Makefile", "mm/Kconfig", "lib/Kconfig.boothash", "scripts/cc.sh", "arch/x86/Makefile"]
+)
+def test_what_kconfig_reads_does(name, digest):
+    assert digest(FILES) != digest({name: "another\n"})
