@@ -7,7 +7,7 @@ import functools
 import re
 import subprocess
 
-from common import BUILD, ROOT, die, run
+from common import BUILD, ROOT, die, lock, run
 from guest import accelerator as accelerators
 from guest import vm
 
@@ -46,7 +46,8 @@ def plugin():
     said = "no answer"
     for api in APIS:
         path = FOLDER / f"symbol_counts-{api}.so"
-        compile_plugin(path, api)
+        with lock(FOLDER / "plugin.lock"):
+            compile_plugin(path, api)
         said = trial(path)
         if not said:
             return path
@@ -60,7 +61,6 @@ def plugin():
 def compile_plugin(path, api):
     if path.is_file() and path.stat().st_mtime > SOURCE.stat().st_mtime:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     run(
         [
             "gcc",

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath, PurePosixPath
 
-from common import BUILD, ROOT, die, run, write_if_changed
+from common import BUILD, ROOT, die, lock, run, write_if_changed
 from series import compose, gitcmd, source
 
 Inside = str | PurePath  # a path in the guest
@@ -133,13 +133,15 @@ def tools() -> Path:
         for name, value in os.environ.items()
         if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
     }
-    run(["make", "-s", "-C", BENCHES, f"OUTPUT={out}"], env=env, what="building the benchmarks")
-    # Static: a guest may have no libraries.
-    run(
-        ["make", "-s", "-C", selftests(), f"OUTPUT={out}", "USERLDFLAGS=-static"],
-        env=env,
-        what="building the selftests",
-    )
+    # Two at once would read what the other one writes.
+    with lock(BUILD / "tools.lock"):
+        run(["make", "-s", "-C", BENCHES, f"OUTPUT={out}"], env=env, what="building the benchmarks")
+        # Static: a guest may have no libraries.
+        run(
+            ["make", "-s", "-C", selftests(), f"OUTPUT={out}", "USERLDFLAGS=-static"],
+            env=env,
+            what="building the selftests",
+        )
     return out
 
 

@@ -12,7 +12,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from common import ROOT, die, step
+from common import ROOT, die, lock, step
 from series import gitcmd, maintainers, patchfile, paths, source
 from series.gitcmd import Env, Person
 from series.patchfile import Patch
@@ -62,12 +62,15 @@ def compose() -> str:
     base = gitcmd.commit("base", repo)
     key = json.dumps([base, person, inputs(series), recipe()])
     name = "refs/boothash/cache/" + hashlib.sha256(key.encode()).hexdigest()
-    commit = gitcmd.ref(name, repo)
-    if commit:
+    if commit := gitcmd.ref(name, repo):
         return commit
-    with step(f"compose {len(series)} patches on Linux {source.version()}"):
-        commit = apply_all(series, repo, base, person)
-    gitcmd.git("update-ref", name, commit, repo=repo)
+    with lock(source.version_dir() / "compose.lock"):
+        # Another make may have done it meanwhile.
+        if commit := gitcmd.ref(name, repo):
+            return commit
+        with step(f"compose {len(series)} patches on Linux {source.version()}"):
+            commit = apply_all(series, repo, base, person)
+        gitcmd.git("update-ref", name, commit, repo=repo)
     return commit
 
 
