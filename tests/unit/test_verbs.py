@@ -1,34 +1,104 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make help names every verb, and each verb's script is there."""
+"""make help names every verb, and each verb leads to a function of a script."""
 
+import ast
+import importlib
 import re
 import subprocess
 
+import pytest
+
+import cli
+from bench.run import BENCHMARKS
 from toykernel import ROOT, Toy
 
-MAKEFILE = (ROOT / "Makefile").read_text()
-# What help has no line for: two former names, and what serves the others.
-HIDDEN = {"help", "python", "refresh", "series"}
+# What serves other targets and has no line in help.
+HIDDEN = {"help", "python", "bench-all"}
+# What a user of the scripts may set but nobody needs to: ACCEL forces what is
+# found out otherwise.
+UNLISTED = {"ACCEL"}
 
 
-def verbs():
-    lists = re.findall(r"^([a-z][a-z \\\n-]*):(?!=)", MAKEFILE, re.MULTILINE)
-    names = {name for one in lists for name in one.replace("\\", "").split()}
-    return names - HIDDEN
+def make(*words):
+    """What make says, with our own variables for it left out."""
+    return subprocess.run(
+        ["make", "--no-print-directory", "-C", ROOT, *words],
+        text=True,
+        capture_output=True,
+        env={"PATH": "/usr/bin:/bin"},
+    )
 
 
-def test_make_alone_is_help_and_lists_every_verb():
-    said = subprocess.run(
-        ["make", "--no-print-directory", "-C", ROOT], text=True, capture_output=True, check=True
-    ).stdout
-    listed = set(re.findall(r"^  make ([a-z-]+)", said, re.MULTILINE))
-    assert listed == verbs()
+def printed(*words):
+    done = make(*words)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+HELP = printed("help")
+VERBS = sorted(set(re.findall(r"\bmake ([a-z]+(?:-[a-z]+)*)", HELP)))
+VARIABLES = {
+    name
+    for line in re.findall(r"^  [A-Z]+=.*", HELP, re.M)
+    for name in re.findall(r"\b([A-Z]+)=", line)
+}
+
+
+def called(verb):
+    """Words for cli.py of each call that make would do."""
+    lines = printed("-n", verb).splitlines()
+    return [line.split()[2:] for line in lines if line.startswith("python3 scripts/cli.py ")]
+
+
+def targets():
+    """Names of targets that are no files, as make itself understands them."""
+    done = make("-rpnq", "help")
+    return set(re.search(r"^\.PHONY: (.*)$", done.stdout, re.MULTILINE)[1].split())
+
+
+def test_make_alone_is_help():
+    assert printed() == HELP
+
+
+def test_help_names_every_target():
+    former = {
+        name
+        for name in targets() - set(VERBS) - HIDDEN
+        if re.search(rf"make {name} is now make [a-z-]+", printed("-n", name))
+    }
+    assert targets() - HIDDEN - former == set(VERBS)
+
+
+@pytest.mark.parametrize("verb", [*VERBS, *(f"bench-{name}" for name in BENCHMARKS)])
+def test_verb_has_a_function(verb):
+    words = called(verb)
+    assert len(words) == 1
+    place, arguments = cli.function(words[0])
+    module, _, name = place.partition(":")
+    assert callable(getattr(importlib.import_module(module), name))
+    assert arguments in ([], [verb.removeprefix("bench-")], ["all"])
+
+
+def test_verb_that_is_none():
+    assert make("-n", "tset").returncode == 2
+
+
+def test_help_names_every_benchmark():
+    listed = re.search(r"\bmake bench-NAME [^(]*\(([^)]*)\)", HELP)[1]
+    assert sorted(re.findall(r"\w+", listed)) == sorted(BENCHMARKS)
+
+
+def read_by(path):
+    """Names of variables that a script reads with setting() or flag()."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Call(ast.Name("setting" | "flag"), [ast.Constant(name), *_]):
+                yield name
 
 
 def test_help_names_every_variable():
-    exported = re.search(r"^export (KERNEL .*)$", MAKEFILE, re.MULTILINE)[1]
-    for name in exported.split():
-        assert re.search(rf'echo "  .*\b{name}=', MAKEFILE), name
+    read = {name for path in (ROOT / "scripts").rglob("*.py") for name in read_by(path)}
+    assert read - UNLISTED == VARIABLES
 
 
 def test_clean_refuses_to_drop_work(tmp_path):
