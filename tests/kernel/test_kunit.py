@@ -9,31 +9,7 @@ import pytest
 
 import common
 from guest import kunit, vm
-
-# Cases that must have passed: a suite that lost its table shall not go green.
-LEAST = {
-    "boot_hash": {
-        "": 100,
-        "boot_hash_test_size/": 35,
-        "boot_hash_test_limit/": 8,
-        "boot_hash_test_number/": 40,
-    },
-    "buffer_hash": {"": 7},
-    "page_hash": {"": 13},
-    "hash_histogram": {"": 10, "histogram_test_citi_1": 1},
-    "hash_spread": {
-        "": 45,
-        "spread_test_hash_32/": 15,
-        "spread_test_hash_64/": 15,
-        "spread_test_bad_function_fails/": 10,
-    },
-    "mbcache": {"": 18},
-    "wait_filter": {"": 18},
-    "ext4_hash_test": {"": 21, "hash_test_vector/": 16},
-    # The kernel's own, of what our patches change.
-    "ext4_inode_test": {"": 1},
-    "ext4_mballoc_test": {"": 1},
-}
+from kunit_suites import LEAST, problems
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +142,12 @@ def test_end_in_the_middle_is_seen(kernel, console):
         LEAST["boot_hash"],
     )
     assert found
+
+
+def test_end_after_the_first_suite_is_seen(kernel, console):
+    first, *rest = LEAST
+    end = re.search(rf"^.*ok \d+ {first}$", console, re.MULTILINE).end()
+    assert list(problems(kernel.src, console[:end])) == rest
 
 
 def test_missing_suite_is_seen(kernel, console):
