@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """/proc/hashstats read in a loop while eight processes change the tables.
 
-A guest that oopses, warns or stalls fails by itself (guest.py reads the
+A guest that oopses, warns or stalls fails by itself (vm.py reads the
 console).  Here every read must parse and add up, and must not show more than
 it can have seen.  What is that?
 

@@ -73,193 +73,183 @@ def test_sizes_follow_cpus(kernel):
     assert tables["futex"]["buckets"] == 1024
 
 
-# Command lines that are taken: what they give.
-GOOD = [
-    ("hash_entries=dentry:4K", {"dentry": 4 * K}),
-    (
-        "hash_entries=dentry:4096,inode:2k,mount:64,mountpoint:32",
-        {"dentry": 4 * K, "inode": 2 * K, "mount": 64, "mountpoint": 32},
+# Command lines that are taken, many sizes in each, and what they give.  How a
+# number is read, and every bad one, is tested by mm/boot_hash_kunit.c, too.
+GOOD = {
+    "every-table": (
+        "hash_entries=dentry:4096,inode:2k,mount:64,mountpoint:32,futex:2,"
+        "folio_wait:256,bit_wait:256,dentry_lookup:1024,"
+        "uid:128,dquot:512,posix_timers:512,css_set:128,ucounts:1K,"
+        "blocked_locks:128,ksm_mm:1K,khugepaged_mm:1K,buffer:512,page:4K",
+        {
+            "dentry": 4 * K,
+            "inode": 2 * K,
+            "mount": 64,
+            "mountpoint": 32,
+            "futex": 2,
+            "folio_wait": 256,
+            "bit_wait": 256,
+            "dentry_lookup": 1 * K,
+            "uid": 128,
+            "dquot": 512,
+            "posix_timers": 512,
+            "css_set": 128,
+            "ucounts": 1 * K,
+            "blocked_locks": 128,
+            "ksm_mm": 1 * K,
+            "khugepaged_mm": 1 * K,
+            "buffer": 512,
+            "page": 4 * K,
+        },
     ),
-    (
-        "hash_entries=folio_wait:256,bit_wait:256,dentry_lookup:1024",
-        {"folio_wait": 256, "bit_wait": 256, "dentry_lookup": 1 * K},
+    "one-table": ("hash_entries=dentry:4K", {"dentry": 4 * K}),
+    "two-buckets": (
+        "hash_entries=folio_wait:2,bit_wait:2,dentry_lookup:2,futex:2 hash_entries=dentry:2,inode:2",
+        {"folio_wait": 2, "bit_wait": 2, "dentry_lookup": 2, "futex": 2, "dentry": 2, "inode": 2},
     ),
-    (
-        "hash_entries=folio_wait:2,bit_wait:2,dentry_lookup:2,futex:2",
-        {"folio_wait": 2, "bit_wait": 2, "dentry_lookup": 2, "futex": 2},
+    # The last one counts; page: a slot for each page, or none.
+    "rounded-and-repeated": (
+        "hash_entries=mount:12k,inode:0x100,page:auto"
+        " hash_entries=dentry:8K hash_entries=dentry:4K hash_entries=page:0",
+        {"mount": 16 * K, "inode": 256, "dentry": 4 * K, "page": 0},
     ),
-    ("hash_entries=dentry:2,inode:2", {"dentry": 2, "inode": 2}),
-    ("hash_entries=dentry:12k", {"dentry": 16 * K}),
-    ("hash_entries=inode:0x100", {"inode": 256}),
-    ("hash_entries=dentry:8K hash_entries=dentry:4K", {"dentry": 4 * K}),
-    ("dhash_entries=12k", {"dentry": 16 * K}),
-    (
-        "dhash_entries=4K ihash_entries=2K mhash_entries=128 mphash_entries=256",
-        {"dentry": 4 * K, "inode": 2 * K, "mount": 128, "mountpoint": 256},
+    "pages": ("hash_entries=page:auto", {"page": 128 * K}),
+    "pages-repeated": ("hash_entries=page:4K,page:auto", {"page": 128 * K}),
+    "older-parameters": (
+        "dhash_entries=12k ihash_entries=2K mhash_entries=128 mphash_entries=256",
+        {"dentry": 16 * K, "inode": 2 * K, "mount": 128, "mountpoint": 256},
     ),
-    ("dhash_entries=8K hash_entries=dentry:4K", {"dentry": 4 * K}),
-    ("hash_entries=dentry:4K dhash_entries=8K", {"dentry": 8 * K}),
-    (
-        "hash_entries=uid:128,dquot:512,posix_timers:512,css_set:128,ucounts:1K",
-        {"uid": 128, "dquot": 512, "posix_timers": 512, "css_set": 128, "ucounts": 1 * K},
+    "older-before-and-after": (
+        "dhash_entries=8K hash_entries=dentry:4K hash_entries=inode:4K ihash_entries=8K",
+        {"dentry": 4 * K, "inode": 8 * K},
     ),
-    (
-        "hash_entries=blocked_locks:128,ksm_mm:1K,khugepaged_mm:1K",
-        {"blocked_locks": 128, "ksm_mm": 1 * K, "khugepaged_mm": 1 * K},
-    ),
-    ("hash_entries=buffer:512,page:4K", {"buffer": 512, "page": 4 * K}),
-    # Optional: a slot for each page, or none.
-    ("hash_entries=page:auto", {"page": 128 * K}),
-    ("hash_entries=page:4K,page:auto", {"page": 128 * K}),
-    ("hash_entries=page:auto,page:0", {"page": 0}),
     # From vmalloc: larger than one block of pages.
-    (
+    "large": (
         "hash_entries=bit_wait:512K,folio_wait:512K,css_set:1M,ucounts:1M",
         {"bit_wait": 512 * K, "folio_wait": 512 * K, "css_set": 1 * M, "ucounts": 1 * M},
     ),
-]
-
+}
 OTHER_ORIGIN = {
-    "hash_entries=page:auto": "memory",
-    "hash_entries=page:4K,page:auto": "memory",
-    "hash_entries=page:auto,page:0": "off",
+    "rounded-and-repeated": {"page": "off"},
+    "pages": {"page": "memory"},
+    "pages-repeated": {"page": "memory"},
 }
 
-# Command lines that are not: the table and its size, and the one warning.
-BAD = [
-    (
-        "hash_entries=page:big",
-        "page",
-        "off",
-        r"hash_entries: page buckets: 'big' is no number of buckets"
-        r" \(N, NK, NM, NG or auto\), used: 0 \(off\)",
+NO_NUMBER = r" is no number of buckets \(N, NK, NM or NG\), used: {} \({}\)"
+# Command lines that are not: {table: (origin of its size, its one warning)}.
+BAD = {
+    "no-numbers": (
+        "hash_entries=dentry:garbage,inode:-1,mount:,mountpoint:4KB,folio_wait:4096x,"
+        "bit_wait:18446744073709551616,futex:none,buffer:auto,page:big",
+        {
+            "dentry": ("memory", "dentry buckets: 'garbage'" + NO_NUMBER),
+            "inode": ("memory", "inode buckets: '-1'" + NO_NUMBER),
+            "mount": ("memory", "mount buckets: ''" + NO_NUMBER),
+            "mountpoint": ("memory", "mountpoint buckets: '4KB'" + NO_NUMBER),
+            "folio_wait": ("memory", "folio_wait buckets: '4096x'" + NO_NUMBER),
+            "bit_wait": ("memory", "bit_wait buckets: '18446744073709551616'" + NO_NUMBER),
+            "futex": ("cpus", "futex buckets: 'none'" + NO_NUMBER),
+            "buffer": ("memory", "buffer buckets: 'auto'" + NO_NUMBER),
+            "page": ("off", "page buckets: 'big'" + NO_NUMBER.replace(" or NG", ", NG or auto")),
+        },
     ),
-    (
-        "hash_entries=page:1",
-        "page",
-        "minimum",
-        r"hash_entries: page buckets: '1' is too few \(2 or more\), used: 2"
-        r" \(minimum\)",
+    "out-of-range": (
+        "hash_entries=page:1,inode:1,bit_wait:0,mount:0,dentry:1G,folio_wait:4G",
+        {
+            "page": ("minimum", r"page buckets: '1' is too few \(2 or more\), used: 2 \({1}\)"),
+            "inode": ("minimum", r"inode buckets: '1' is too few \(2 or more\), used: 2 \({1}\)"),
+            "bit_wait": (
+                "memory",
+                r"bit_wait buckets: '0' is no size \(2 or more\), used: {} \({}\)",
+            ),
+            "mount": ("memory", r"mount buckets: '0' is no size \(2 or more\), used: {} \({}\)"),
+            "dentry": (
+                "maximum",
+                r"dentry buckets: '1G' is more than 1/16 of memory holds, used: 2097152 \({1}\)",
+            ),
+            "folio_wait": (
+                "maximum",
+                r"folio_wait buckets: '4G' is more than 1/16 of memory holds,"
+                r" used: 1048576 \({1}\)",
+            ),
+        },
     ),
-    (
-        "hash_entries=buffer:auto",
-        "buffer",
-        "memory",
-        r"hash_entries: buffer buckets: 'auto' is no number of buckets"
-        r" \(N, NK, NM or NG\), used: 8192 \(memory\)",
+    "older-parameters": (
+        "dhash_entries=garbage ihash_entries=1 mhash_entries=0 mphash_entries=x",
+        {
+            "dentry": ("memory", "dentry buckets: 'garbage'" + NO_NUMBER),
+            "inode": ("minimum", r"inode buckets: '1' is too few \(2 or more\), used: 2 \({1}\)"),
+            "mount": ("memory", r"mount buckets: '0' is no size \(2 or more\), used: {} \({}\)"),
+            "mountpoint": ("memory", "mountpoint buckets: 'x'" + NO_NUMBER),
+        },
     ),
-    (
-        "hash_entries=dentry:garbage",
-        "dentry",
-        "memory",
-        r"hash_entries: dentry buckets: 'garbage' is no number of buckets"
-        r" \(N, NK, NM or NG\), used: 65536 \(memory\)",
+    "older-parameters-without-a-number": (
+        "dhash_entries= ihash_entries=99999999999999999999 mhash_entries=-1",
+        {
+            "dentry": ("memory", "dentry buckets: ''" + NO_NUMBER),
+            "inode": ("memory", "inode buckets: '99999999999999999999'" + NO_NUMBER),
+            "mount": ("memory", "mount buckets: '-1'" + NO_NUMBER),
+        },
     ),
-    ("hash_entries=dentry:-1", "dentry", "memory", r".*'-1' is no number"),
-    ("hash_entries=dentry:", "dentry", "memory", r".*'' is no number"),
-    ("hash_entries=dentry:4KB", "dentry", "memory", r".*'4KB' is no number"),
-    ("hash_entries=dentry:4096x", "dentry", "memory", r".*'4096x' is no"),
-    (
-        "hash_entries=dentry:18446744073709551616",
-        "dentry",
-        "memory",
-        r".*'18446744073709551616' is no number",
-    ),
-    (
-        "hash_entries=dentry:0",
-        "dentry",
-        "memory",
-        r".*'0' is no size \(2 or more\), used: 65536 \(memory\)",
-    ),
-    (
-        "hash_entries=inode:1",
-        "inode",
-        "minimum",
-        r".*'1' is too few \(2 or more\), used: 2 \(minimum\)",
-    ),
-    (
-        "hash_entries=dentry:1G",
-        "dentry",
-        "maximum",
-        r".*'1G' is more than 1/16 of memory holds, used: 2097152 \(maximum\)",
-    ),
-    (
-        "hash_entries=folio_wait:4G",
-        "folio_wait",
-        "maximum",
-        r".*'4G' is more than 1/16 of memory holds, used: 1048576 \(maximum\)",
-    ),
-    ("hash_entries=bit_wait:0", "bit_wait", "memory", r".*'0' is no size"),
-    (
-        "hash_entries=futex:none",
-        "futex",
-        "cpus",
-        r".*'none' is no number of buckets .* used: 512 \(cpus\)",
-    ),
-    (
-        "dhash_entries=garbage",
-        "dentry",
-        "memory",
-        r"dhash_entries: dentry buckets: 'garbage' is no number",
-    ),
-    ("dhash_entries=-1", "dentry", "memory", r"dhash_entries: .*'-1' is no"),
-    ("dhash_entries=", "dentry", "memory", r"dhash_entries: .*'' is no"),
-    ("ihash_entries=1", "inode", "minimum", r"ihash_entries: inode buckets: '1' is too few"),
-    (
-        "ihash_entries=99999999999999999999",
-        "inode",
-        "memory",
-        r"ihash_entries: .*'99999999999999999999' is no",
-    ),
-    ("mhash_entries=0", "mount", "memory", r"mhash_entries: .*'0' is no size"),
-    ("mphash_entries=x", "mountpoint", "memory", r"mphash_entries: .*'x' is"),
-    # Words that name no table.
-    (
-        "hash_entries=dentries:4K",
-        "dentry",
-        "memory",
-        r"hash_entries=dentries:4K: no such table, ignored; there are:"
-        r"( \w+)* dentry( \w+)*$",
-    ),
-    ("hash_entries=DENTRY:4K", "dentry", "memory", r".*: no such table"),
-    (
-        "hash_entries=dentry",
-        "dentry",
-        "memory",
-        r"hash_entries=dentry: NAME:BUCKETS is accepted, ignored",
-    ),
-    ("hash_entries=4096", "dentry", "memory", r".*NAME:BUCKETS is accepted"),
-    ("hash_entries=:4096", "dentry", "memory", r".*NAME:BUCKETS is accepted"),
-    ("hash_entries=", "dentry", "memory", r".*NAME:BUCKETS is accepted"),
-]
+}
+PARAMETER = {"dentry": "dhash", "inode": "ihash", "mount": "mhash", "mountpoint": "mphash"}
+
+# Words that name no table, each with its one warning.
+NO_TABLE = {
+    "dentries:4K": r": no such table, ignored; there are:( \w+)* dentry( \w+)*$",
+    "DENTRY:4K": ": no such table",
+    "dentry": ": NAME:BUCKETS is accepted, ignored",
+    "4096": ": NAME:BUCKETS is accepted, ignored",
+    ":4096": ": NAME:BUCKETS is accepted, ignored",
+    "": ": NAME:BUCKETS is accepted, ignored",
+}
 
 
-@pytest.mark.parametrize("append,expected", GOOD, ids=[g[0] for g in GOOD])
-def test_good_command_line(kernel, append, expected):
+@pytest.mark.parametrize("name", GOOD)
+def test_good_command_line(kernel, name):
+    append, expected = GOOD[name]
     tables, warnings, _ = boot(kernel, append)
     assert warnings == []
+    origins = dict.fromkeys(expected, "command line") | OTHER_ORIGIN.get(name, {})
     for name, table in tables.items():
         if name in expected:
-            assert table["buckets"] == expected[name]
-            assert table["sized-by"] == OTHER_ORIGIN.get(append, "command line")
+            assert (table["buckets"], table["sized-by"]) == (expected[name], origins[name]), name
         else:
             assert table["buckets"] == SIZES["512M"][name]
             assert table["sized-by"] != "command line"
 
 
-@pytest.mark.parametrize("append,name,origin,warning", BAD, ids=[b[0] for b in BAD])
-def test_bad_command_line(kernel, append, name, origin, warning):
+@pytest.mark.parametrize("name", BAD)
+def test_bad_command_line(kernel, name):
+    append, expected = BAD[name]
     tables, warnings, _ = boot(kernel, append)
-    assert len(warnings) == 1 and re.match(warning, warnings[0]), warnings
-    assert tables[name]["sized-by"] == origin
-    if origin not in ("minimum", "maximum"):
-        assert tables[name]["buckets"] == SIZES["512M"][name]
+    assert len(warnings) == len(expected), warnings
+    for table, (origin, warning) in expected.items():
+        parameter = PARAMETER[table] if name.startswith("older") else "hash"
+        wanted = f"{parameter}_entries: " + warning.format(SIZES["512M"][table], origin)
+        assert len([line for line in warnings if re.fullmatch(wanted, line)]) == 1, warnings
+        assert tables[table]["sized-by"] == origin
+        if origin not in ("minimum", "maximum"):
+            assert tables[table]["buckets"] == SIZES["512M"][table]
 
 
-def test_many_bad_values_and_one_good(kernel):
-    tables, warnings, _ = boot(kernel, "hash_entries=inode:x,foo:1,dentry:4K,,mount:0,bar")
-    assert len(warnings) == 5
-    assert tables["dentry"]["buckets"] == 4 * K
+def test_words_that_name_no_table(kernel):
+    """Each is warned of and ignored, and a good one beside them is taken."""
+    append = f"hash_entries={','.join(NO_TABLE)} hash_entries=inode:4K"
+    tables, warnings, _ = boot(kernel, append)
+    assert len(warnings) == len(NO_TABLE), warnings
+    for word, warning in NO_TABLE.items():
+        wanted = f"hash_entries={re.escape(word)}{warning}"
+        assert len([line for line in warnings if re.match(wanted, line)]) == 1, warnings
+    assert tables["inode"]["buckets"] == 4 * K
+    assert tables["dentry"]["buckets"] == SIZES["512M"]["dentry"]
+    assert tables["dentry"]["sized-by"] == "memory"
+
+
+def test_nothing_is_no_size(kernel):
+    tables, warnings, _ = boot(kernel, "hash_entries=")
+    assert len(warnings) == 1 and "NAME:BUCKETS is accepted" in warnings[0]
+    assert tables["dentry"]["sized-by"] == "memory"
 
 
 def test_too_many_sizes(kernel):
