@@ -25,8 +25,9 @@ STAGES = (
     "tool",
     "host",
     "guest",
-    "kernel",
+    # One long chain of builds in one worker: the other one has the rest.
     "patches",
+    "kernel",
     "bench",
     "long",
 )

@@ -7,8 +7,8 @@ import shlex
 from common import BUILD, ROOT, setting
 from common.packages import ensure_packages, ensure_venv
 
-# Guests are emulated on one processor each; the tests of a few files share
-# what they prepare, and their output is easier to follow without workers.
+# Emulation uses one processor for a guest, so two files of tests run at once.
+# What TESTS names runs without workers, whose start costs more than few tests.
 WORKERS = ["--numprocesses=2"]
 
 

@@ -12,7 +12,7 @@ TRIES = 3
 
 
 def run_parallel(kernel, script, **options):
-    """guest.run(), for guests that switch no static key by themselves."""
+    """vm.run(), for guests that switch no static key by themselves."""
     for turn in range(TRIES):
         try:
             return vm.run(kernel, script, parallel=True, **options)
