@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""fs/ext4/hash.c, of the base and of ours, built in user space as it stands.
+"""fs/ext4/hash.c of the base and of the series, built unchanged in user space.
 
-What it takes from the kernel is in bench-src/host/dirhash/ext4.h; the
-programs beside that file are linked with the base twice and ours once.
+bench-src/host/dirhash/ext4.h stands for the kernel's headers.  The
+programs beside it are linked with the base twice and the series once.
 """
 
 import re
+from pathlib import Path
+from typing import Any
 
 from common import BUILD, die, run, write_if_changed
 from guest import initramfs, uml
@@ -15,7 +17,7 @@ FILE = "fs/ext4/hash.c"
 TOOLS = initramfs.BENCHES / "host" / "dirhash"
 FOLDER = BUILD / "dirhash"
 INCLUDE = re.compile(r"^#include <([\w/.]+)>$", re.M)
-# What makes code, as an x86-64 kernel has it.
+# The flags of an x86-64 kernel that change its code.
 KERNEL = [
     "-std=gnu11",
     "-O2",
@@ -41,14 +43,14 @@ KERNEL = [
     "-fconserve-stack",
     "-fno-jump-tables",
 ]
-# No option is on: no folded names, no test.
+# All configuration options are off: no folded names, no test.
 OPTIONS = ["-DIS_ENABLED(option)=0"]
-# Else a loop of a few nanoseconds is as fast as where it happens to lie.
+# Otherwise the time of a short loop depends on its address.
 PLACED = ["-falign-functions=64"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-sign-compare"]
 
 
-def text(commit):
+def text(commit: str) -> str:
     """The file at a commit."""
     found = compose.blob(f"{commit}:{FILE}", source.base_repo())
     if not found:
@@ -56,8 +58,10 @@ def text(commit):
     return found
 
 
-def build(program, base, ours, compiler="plain", folder=None):
-    """Link a program with two texts of the file; the path of the program."""
+def build(
+    program: str, base: str, ours: str, compiler: str = "plain", folder: Path | None = None
+) -> Path:
+    """Link a program with two texts of the file; return its path."""
     folder = folder or FOLDER / compiler
     objects = [
         compile_one(folder, name, body, compiler)
@@ -83,8 +87,8 @@ def build(program, base, ours, compiler="plain", folder=None):
     return result
 
 
-def compile_one(folder, name, body, compiler):
-    """One text under a name of its own, with empty files as headers."""
+def compile_one(folder: Path, name: str, body: str, compiler: str) -> Path:
+    """Compile one text under a name of its own, with empty files as headers."""
     place = folder / name
     write_if_changed(place / "hash.c", body)
     for header in INCLUDE.findall(body):
@@ -109,5 +113,5 @@ def compile_one(folder, name, body, compiler):
     return result
 
 
-def gcc(*words):
+def gcc(*words: Any) -> None:
     run(["gcc", *words], what=f"building {FILE} in user space")

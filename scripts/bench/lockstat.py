@@ -6,13 +6,13 @@ import re
 from common import die
 
 NAME = "inode_hash_lock"
-# Its name, then con-bounces, contentions, four wait times, acq-bounces,
-# acquisitions.  Names of more than nine locks end in the same digit.
+# The lock's name, then con-bounces, contentions, four wait times, acq-bounces,
+# acquisitions.  With more than nine locks, several names end in one digit.
 LINE = r"^ *{}\S*:((?: +[0-9.]+)+)$"
 CONTENTIONS, ACQUISITIONS = 1, 7
 
 
-def parse(text, name=NAME):
+def parse(text: str, name: str = NAME) -> list[tuple[int, int]]:
     """(acquisitions, contentions) of each lock in lines of /proc/lock_stat."""
     found = []
     for line in re.finditer(LINE.format(re.escape(name)), text, re.MULTILINE):

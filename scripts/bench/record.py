@@ -9,7 +9,9 @@ import re
 import shlex
 import tempfile
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from common import BUILD, ROOT, Failure, die, run
 from common.packages import ensure_packages
@@ -24,17 +26,22 @@ FOLDER = BUILD / "bench"
 class Kept:
     """What a benchmark found, to be read."""
 
-    def __init__(self, data):
+    def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
 
-    def runs(self, kind):
-        return [run for run in self.data["runs"] if run["kind"] == kind]
+    def runs(self, kind: str, **wanted: Any) -> list[dict[str, Any]]:
+        """The runs of a kind that have these values."""
+        return [
+            run
+            for run in self.data["runs"]
+            if run["kind"] == kind and all(run[name] == value for name, value in wanted.items())
+        ]
 
 
 class Result(Kept):
     """Collects what a benchmark finds; save() writes it."""
 
-    def __init__(self, name, size):
+    def __init__(self, name: str, size: str) -> None:
         self.name = name
         self.start = time.monotonic() - sum(build.COMPILING)
         super().__init__(
@@ -50,10 +57,10 @@ class Result(Kept):
             }
         )
 
-    def machine(self, **values):
+    def machine(self, **values: Any) -> None:
         self.data["machine"].update(values)
 
-    def kernel(self, kernel):
+    def kernel(self, kernel: build.Build) -> None:
         self.data["kernels"][kernel.flavour] = {
             "version": version(kernel),
             "commit": worktree.head(kernel.src),
@@ -61,24 +68,24 @@ class Result(Kept):
             "vmlinux_sha256": digest(kernel.vmlinux),
         }
 
-    def command(self, name, words):
-        """The QEMU command of one kind of run, from the root of all this."""
+    def command(self, name: str, words: Iterable[Any]) -> None:
+        """The command of one kind of run; paths are relative to the repository."""
         line = shlex.join(map(str, words)).replace(f"{ROOT}/", "")
-        # Folders that are gone after it.
+        # A temporary folder is gone after the run.
         line = re.sub(rf"{tempfile.gettempdir()}/\w+/", "", line)
         self.data["commands"].setdefault(name, line)
 
-    def run(self, kind, **values):
+    def run(self, kind: str, **values: Any) -> None:
         self.data["runs"].append({"kind": kind, **values})
 
-    def figure(self, name, value):
+    def figure(self, name: str, value: float) -> None:
         self.data["figures"][name] = round(value, 6)
 
-    def save(self):
+    def save(self) -> Path:
         """Write NAME.json, and a copy that no later run overwrites.
 
         The copy is in a folder of this machine, so that the results of
-        several can be put together.
+        several machines can be collected.
         """
         check(self.data)
         self.data["seconds"] = round(time.monotonic() - sum(build.COMPILING) - self.start, 1)
@@ -95,7 +102,7 @@ class Result(Kept):
         return last
 
 
-def as_text(data):
+def as_text(data: dict[str, Any]) -> str:
     """JSON with a line for each run, and for each entry of the other parts."""
     parts = []
     for name, value in data.items():
@@ -109,10 +116,11 @@ def as_text(data):
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def machine_name(of):
-    """A word for a machine: its processor, how many, and its memory.
+def machine_name(of: dict[str, Any]) -> str:
+    """A word for a machine: its processor, their number, and its memory.
 
-    Hypervisors give one name to several generations of a processor.
+    The family is in it, since a hypervisor may use one name for several
+    generations of a processor.
     """
     cpu = re.sub(r"\((R|TM)\)|@.*|\bCPU\b", " ", of["cpu"], flags=re.I)
     cpu += f" {of.get('cpu_family', '')}"
@@ -120,11 +128,11 @@ def machine_name(of):
     return f"{words}-{of['cores']}-{round(of['memory_bytes'] / 2**30)}g"
 
 
-def kept(name, folder=None, size=None):
+def kept(name: str, folder: Path | None = None, size: str | None = None) -> list[dict[str, Any]]:
     """The results of a benchmark in a folder of one machine, oldest first."""
     folder = folder or FOLDER / machine_name(machine())
     found = [json.loads(path.read_text()) for path in sorted(folder.glob(f"{name}-*.json"))]
-    # Those of an older version name no size.
+    # Results of older versions have no size.
     return [
         one
         for one in found
@@ -132,15 +140,16 @@ def kept(name, folder=None, size=None):
     ]
 
 
-def newest(name, folder=None, size=None):
-    return (kept(name, folder, size) or [None])[-1]
+def newest(name: str, folder: Path | None = None, size: str | None = None) -> dict[str, Any] | None:
+    found = kept(name, folder, size)
+    return found[-1] if found else None
 
 
-def now():
+def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def machine():
+def machine() -> dict[str, Any]:
     info = Path("/proc/cpuinfo").read_text()
     model, *family = (
         re.search(rf"^{name}\s*: (.*)", info, re.M)
@@ -157,17 +166,17 @@ def machine():
     }
 
 
-def version(kernel):
+def version(kernel: build.Build) -> str:
     path = kernel.obj / "include/config/kernel.release"
     return path.read_text().strip()
 
 
-def digest(path):
+def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def check(data):
-    """What whoever reads a result relies on."""
+def check(data: dict[str, Any]) -> None:
+    """Refuse a result without what its readers need."""
     for name in ("machine", "kernels", "commands", "runs", "figures"):
         if not data.get(name):
             die(f"the result of the benchmark lacks {name}")
@@ -176,11 +185,11 @@ def check(data):
             die(f"figure {name} is {value!r}, not a number")
 
 
-def table(rows, head):
-    """Print rows in columns, numbers to the right."""
-    rows = [[str(cell) for cell in row] for row in [head, *rows]]
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    for row in rows:
+def table(rows: Iterable[Sequence[Any]], head: Sequence[Any]) -> None:
+    """Print rows in columns, aligned to the right except the first."""
+    lines = [[str(cell) for cell in row] for row in [head, *rows]]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    for row in lines:
         first, *rest = [
             cell.ljust(width) if n == 0 else cell.rjust(width)
             for n, (cell, width) in enumerate(zip(row, widths))
@@ -188,13 +197,13 @@ def table(rows, head):
         print("  " + "  ".join([first, *rest]).rstrip())
 
 
-def draw(name, pictures, rows):
-    """A picture is an extra: without it there are still the tables."""
+def draw(name: str, pictures: Sequence[Path], rows: Any) -> None:
+    """Draw a picture.  A failure is reported and does not end the benchmark."""
     try:
         ensure_packages("picture")
         for picture in pictures:
             picture.parent.mkdir(parents=True, exist_ok=True)
-            # Debian's, which knows Debian's matplotlib.
+            # Debian's matplotlib is a module of Debian's Python only.
             run(
                 ["/usr/bin/python3", "-m", f"bench.pictures.{name}", picture],
                 cwd=ROOT / "scripts",

@@ -1,31 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0
 """make bench and make bench-NAME: measure, print tables, keep the result.
 
-make bench-compare holds the last two results of each against each other.
+make bench-compare compares the last two results of each benchmark.
 """
 
 import re
 import sys
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bench.cases import atomics as bench_atomics
-from bench.cases import buffer as bench_buffer
-from bench.cases import crowd as bench_crowd
-from bench.cases import dentry as bench_dentry
-from bench.cases import functions as bench_functions
-from bench.cases import halfmd4 as bench_halfmd4
-from bench.cases import hashstats as bench_hashstats
-from bench.cases import herd as bench_herd
-from bench.cases import htree as bench_htree
-from bench.cases import index as bench_index
-from bench.cases import inode as bench_inode
-from bench.cases import mbcache as bench_mbcache
-from bench.cases import multiuser as bench_multiuser
-from bench.cases import readers as bench_readers
-from bench.cases import spread as bench_spread
-from bench.cases import wake as bench_wake
-from bench.cases import xattr as bench_xattr
+from bench.cases import (
+    atomics,
+    buffer,
+    crowd,
+    dentry,
+    functions,
+    halfmd4,
+    hashstats,
+    herd,
+    htree,
+    index,
+    inode,
+    mbcache,
+    multiuser,
+    readers,
+    spread,
+    wake,
+    xattr,
+)
 from bench.record import Result, kept, newest, table
 from common import ROOT, Failure, die, flag
 from common.packages import ensure_packages
@@ -33,12 +35,12 @@ from guest import vm
 
 
 class Benchmark(NamedTuple):
-    """Seconds it takes after the builds, on two cores without KVM.
+    """Seconds of each size without builds, on two processors without KVM.
 
-    `noisy` are the figures that no second run repeats: those of clocks, of
-    processors that run at once, and of keys that are addresses.  `near` are
-    repeated to 1 %: instructions, and what the order of tasks has a part in.
-    Of the rest a second run has the same.
+    Three patterns say how figures repeat.  `noisy` matches figures that change
+    from run to run: times, what concurrent processors do, and keys that are
+    addresses.  `near` matches figures that repeat to 1 %: instructions, and
+    what depends on the order of tasks.  All other figures repeat exactly.
     """
 
     module: ModuleType
@@ -51,30 +53,28 @@ class Benchmark(NamedTuple):
 
 NEAR = 0.01
 
-# In the order of `make bench`: what takes little time first.
+# In the order of `make bench`: the shortest first.
 BENCHMARKS = {
-    "spread": Benchmark(bench_spread, 2, 250, 800, r"ns_ratio"),
-    # What keys a guest has depends on who came first.
+    "spread": Benchmark(spread, 2, 250, 800, r"ns_ratio"),
+    # The keys of a guest are addresses, which depend on earlier allocations.
     "functions": Benchmark(
-        bench_functions,
+        functions,
         10,
         100,
         400,
         r"(page|buffer|dentry|name|inode)_|hash_|pair_|"
         r"const_|random_|constant_\w+_worst$",
     ),
-    "halfmd4": Benchmark(bench_halfmd4, 15, 160, 700, r".*"),
-    "mbcache": Benchmark(bench_mbcache, 20, 40, 600, r".*"),
-    "hashstats": Benchmark(bench_hashstats, 30, 60, 900, r"read_ms|longest_stretch"),
-    "wake": Benchmark(bench_wake, 20, 90, 1800, r"(?!boot_size)"),
-    # All instructions of so few operations are those of the clock as well.
-    "inode": Benchmark(
-        bench_inode, 80, 150, 7200, r"ops_ratio|.*lock|insn_total", near=r".*insn|nodes"
-    ),
-    "xattr": Benchmark(bench_xattr, 90, 600, 21600, r"seconds", near=r".*insn|disk"),
-    # Users of a name space and address spaces are found by their address.
+    "halfmd4": Benchmark(halfmd4, 15, 160, 700, r".*"),
+    "mbcache": Benchmark(mbcache, 20, 40, 600, r".*"),
+    "hashstats": Benchmark(hashstats, 30, 60, 900, r"read_ms|longest_stretch"),
+    "wake": Benchmark(wake, 20, 90, 1800, r"(?!boot_size)"),
+    # With so few operations, the total includes many instructions of the clock.
+    "inode": Benchmark(inode, 80, 150, 7200, r"ops_ratio|.*lock|insn_total", near=r".*insn|nodes"),
+    "xattr": Benchmark(xattr, 90, 600, 21600, r"seconds", near=r".*insn|disk"),
+    # The ucounts, ksm and khugepaged tables hash addresses.
     "crowd": Benchmark(
-        bench_crowd,
+        crowd,
         130,
         600,
         7200,
@@ -82,28 +82,28 @@ BENCHMARKS = {
         r"uid_.*_at_128_buckets",
         near=r".*",
     ),
-    "herd": Benchmark(bench_herd, 100, 480, 6000, r"(?!foreign_calls_per_wake(_256)?$)"),
-    "htree": Benchmark(bench_htree, 40, 1000, 4000),
-    "index": Benchmark(bench_index, 30, 150, 3600, r"(?!bytes)"),
-    "buffer": Benchmark(bench_buffer, 90, 480, 7200, r".*contentions"),
-    "dentry": Benchmark(bench_dentry, 60, 230, 1200, r"(?!nodes)"),
-    "atomics": Benchmark(bench_atomics, 30, 90, 600, r"(aa_)?atomics"),
-    "multiuser": Benchmark(bench_multiuser, 110, 1200, 6000, r"scripts|throughput|nodes"),
+    "herd": Benchmark(herd, 100, 480, 6000, r"(?!foreign_calls_per_wake(_256)?$)"),
+    "htree": Benchmark(htree, 40, 1000, 4000),
+    "index": Benchmark(index, 30, 150, 3600, r"(?!bytes)"),
+    "buffer": Benchmark(buffer, 90, 480, 7200, r".*contentions"),
+    "dentry": Benchmark(dentry, 60, 230, 1200, r"(?!nodes)"),
+    "atomics": Benchmark(atomics, 30, 90, 600, r"(aa_)?atomics"),
+    "multiuser": Benchmark(multiuser, 110, 1200, 6000, r"scripts|throughput|nodes"),
     "readers": Benchmark(
-        bench_readers, 40, 120, 3600, r"(mapped_)?readers_ratio|random_read_hash|.*lock"
+        readers, 40, 120, 3600, r"(mapped_)?readers_ratio|random_read_hash|.*lock"
     ),
 }
 
 
-def size():
-    """Of the loads: minutes for all benchmarks, hours, or days."""
+def size() -> str:
+    """Of the loads: all benchmarks take minutes, hours, or days."""
     if flag("QUICK") and flag("LONG"):
         die("QUICK=1 and LONG=1 at once; accepted: one of them, or neither")
     return "quick" if flag("QUICK") else "long" if flag("LONG") else "usual"
 
 
-def measure(name):
-    """A benchmark fills a Result and prints its tables."""
+def measure(name: str) -> None:
+    """Run a benchmark, which fills a Result and prints its tables."""
     ensure_packages("source", "build", "boot")
     result = Result(name, size())
     module = BENCHMARKS[name].module
@@ -115,7 +115,7 @@ def measure(name):
     print(f"  written: {path.relative_to(ROOT)}")
 
 
-def bench(name):
+def bench(name: str) -> int:
     """make bench, and make bench-NAME."""
     if name == "all":
         return every()
@@ -129,15 +129,14 @@ def bench(name):
     return 0
 
 
-def every():
-    """make bench: one that fails is named at the end and stops no other."""
-    failed = []
+def every() -> int:
+    """make bench: a benchmark that fails is named at the end; the others run."""
+    failed: list[str] = []
     for number, name in enumerate(BENCHMARKS):
         left = sum(map(seconds, list(BENCHMARKS)[number:]))
         print(
             f"\n== bench-{name}, {number + 1} of {len(BENCHMARKS)}, about "
-            f"{duration(seconds(name))} of {duration(left)} left, and its "
-            "builds"
+            f"{duration(seconds(name))} of {duration(left)} left, without builds"
         )
         try:
             measure(name)
@@ -151,26 +150,26 @@ def every():
     return bool(failed)
 
 
-def seconds(name):
-    """As long as the last time on this machine, or on ours."""
+def seconds(name: str) -> float:
+    """As long as the last run on this machine, or else as in BENCHMARKS."""
     last = newest(name, size=size())
     return last["seconds"] if last else getattr(BENCHMARKS[name], size())
 
 
-def duration(value):
+def duration(value: float) -> str:
     if value < 100:
         return f"{value:.0f} s"
     return f"{value / 60:.0f} min" if value < 6000 else f"{value / 3600:.1f} h"
 
 
-def compare():
-    """make bench-compare: what two runs on this machine have in common."""
+def compare() -> int:
+    """make bench-compare: whether two runs on this machine agree."""
     pairs = {name: kept(name, size=size())[-2:] for name in BENCHMARKS}
     pairs = {name: pair for name, pair in pairs.items() if len(pair) == 2}
     if not pairs:
         die(
-            "there are no two results of one benchmark; run `make bench` "
-            "twice, and say QUICK=1 or LONG=1 here if it was said there"
+            "expected two results of one benchmark, found none; run `make bench` "
+            "twice, with the same QUICK=1 or LONG=1 as here"
         )
     rows = [differences(name, *pair) for name, pair in pairs.items()]
     table(
@@ -188,10 +187,13 @@ def compare():
     return bool(bad)
 
 
-def differences(name, before, after):
-    """A row of the table, and what should be the same and is not."""
+def differences(
+    name: str, before: dict[str, Any], after: dict[str, Any]
+) -> tuple[tuple[Any, ...], list[str]]:
+    """A row of the table, and the figures that should have repeated."""
     count = {"equal": 0, "near": 0, "noisy": 0}
-    worst, bad = 0.0, []
+    worst = 0.0
+    bad: list[str] = []
     figures = before["figures"].keys() | after["figures"].keys()
     for figure in sorted(figures):
         values = [one["figures"].get(figure) for one in (before, after)]
@@ -205,7 +207,7 @@ def differences(name, before, after):
     return (name, len(figures), *count.values(), f"{worst:.1%}", len(bad)), bad
 
 
-def compared(figure, values, benchmark):
+def compared(figure: str, values: list[Any], benchmark: Benchmark) -> str:
     """How a figure of two runs compares."""
     if values[0] == values[1]:
         return "equal"
@@ -218,5 +220,5 @@ def compared(figure, values, benchmark):
     return "differs"
 
 
-def apart(one, other):
+def apart(one: float, other: float) -> float:
     return abs(one - other) / max(abs(one), abs(other), 1e-9)

@@ -5,7 +5,6 @@ import statistics
 
 from bench.cases import dentry as bench_dentry
 from bench.cases import functions as bench_functions
-from bench.cases.functions import chosen
 from report.page import AGAIN, EQUAL, Picture, Section, Table
 
 TITLE = "Linux kernel hash tables (C. Lever, CITI TR 00-1, 2000)"
@@ -107,7 +106,7 @@ def sections(results):
 
 
 def rates(result, side, users):
-    return [one["rate"] for one in chosen(result, "rate", kernel=side, users=users)]
+    return [one["rate"] for one in result.runs("rate", kernel=side, users=users)]
 
 
 def users_of(result):
@@ -152,7 +151,7 @@ def load_table(result):
 
 def table_share(result, users):
     """Of the base kernel's instructions, those of the tables' code."""
-    one = chosen(result, "count", kernel="base", users=users)[0]
+    one = result.runs("count", kernel="base", users=users)[0]
     return one["table_insns"] / one["kernel_insns"]
 
 
@@ -165,7 +164,7 @@ def function_table(results, kind):
     for function in bench_functions.FUNCTIONS[kind]:
         full = bench_functions.full_rows(result, kind, function)
         every = bench_functions.all_rows(result, kind, function)
-        (time,) = chosen(result, "time", key=kind, function=function)
+        (time,) = result.runs("time", key=kind, function=function)
         rows.append(
             (
                 called(kind, function),
@@ -450,15 +449,15 @@ def histogram(results, number):
     result = results.get("functions")
     name, function = HISTOGRAMS[number]
     kind = bench_functions.papers()[name].kind
-    (mine,) = chosen(result, "histogram", set=name, function=function)
-    (ours,) = chosen(result, "histogram", set=name, function=bench_functions.OURS[kind])
+    (mine,) = result.runs("histogram", set=name, function=function)
+    (ours,) = result.runs("histogram", set=name, function=bench_functions.OURS[kind])
     theirs = bench_functions.printed_histogram(number)
     rows = [
         (size, buckets, held, done, *mine["rows"][at][1:], *ours["rows"][at][1:])
         for at, (size, buckets, held, done) in enumerate(theirs.rows)
     ]
-    (spread,) = chosen(result, "spread", set=name, function=function)
-    (best,) = chosen(result, "spread", set=name, function=bench_functions.OURS[kind])
+    (spread,) = result.runs("spread", set=name, function=function)
+    (best,) = result.runs("spread", set=name, function=bench_functions.OURS[kind])
     blocks: list[Table | Picture] = [
         Table(
             f"Chains of {theirs['buckets']} buckets: the paper's "

@@ -30,9 +30,7 @@ def each(results):
 
 
 def one_leaf(result, when, name, pattern):
-    (found,) = bench_htree.chosen(
-        result, "leaves", kernel="ours", when=when, hash=name, pattern=pattern
-    )
+    (found,) = result.runs("leaves", kernel="ours", when=when, hash=name, pattern=pattern)
     return found
 
 

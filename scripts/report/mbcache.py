@@ -97,19 +97,18 @@ def cell_row(result, files, processes, values):
     row, ratios = [], []
     for system in bench_xattr.SYSTEMS:
         where = {"system": system, "files": files, "processes": processes, "values": values}
-        count = bench_xattr.chosen(result, "count", kernel="ours", **where)
+        count = result.runs("count", kernel="ours", **where)
         if not count:
             return [], []
         below = [
             run["insns"]
             for name in ("base", "again")
-            for run in bench_xattr.chosen(result, "count", kernel=name, **where)
+            for run in result.runs("count", kernel=name, **where)
         ]
         ratios.append(count[0]["insns"] / statistics.fmean(below))
         for name in ("base", "ours"):
             seconds = statistics.median(
-                one["seconds"]
-                for one in bench_xattr.chosen(result, "seconds", kernel=name, **where)
+                one["seconds"] for one in result.runs("seconds", kernel=name, **where)
             )
             row.append(f"{seconds:.3f}")
         row.append(f"{ratios[-1]:.3f}")

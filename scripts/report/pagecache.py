@@ -126,9 +126,7 @@ def readers(results):
         cells = []
         case = bench_readers.Case("ext4", "sequential", threads)
         for kernel in ("base", "ours"):
-            (one,) = bench_readers.chosen(
-                result, "locks", kernel=kernel, mode="sequential", threads=threads
-            )
+            (one,) = result.runs("locks", kernel=kernel, mode="sequential", threads=threads)
             cells += [
                 f"{bench_readers.rate(result, kernel, case):.0f}",
                 f"{100 * bench_readers.lock_share(one):.2f}",
@@ -138,9 +136,7 @@ def readers(results):
             (threads, *(f"{value:.2f}" if old else "-" for value in old or (0,) * 4), *cells)
         )
     most = max(int(row[-1]) for row in rows), max(int(row[7]) for row in rows)
-    reads = bench_readers.chosen(result, "locks", kernel="ours", mode="sequential", threads=8)[0][
-        "reads"
-    ]
+    reads = result.runs("locks", kernel="ours", mode="sequential", threads=8)[0]["reads"]
     return Section(
         "Table 3",
         "What do threads that read one cached file lose to the lock of its page index?",

@@ -95,9 +95,7 @@ def tiotest(results):
 
 def of_rounds(result, kernel, phase, value):
     """What `value` says of each round."""
-    return [
-        value(one) for one in bench_herd.chosen(result, "throughput", kernel=kernel, phase=phase)
-    ]
+    return [value(one) for one in result.runs("throughput", kernel=kernel, phase=phase)]
 
 
 def processor_seconds(one):
@@ -182,7 +180,7 @@ def consumers(results):
     for phase, title in (bench_herd.PHASES | bench_herd.HERDS).items():
         cells = []
         for kernel in bench_herd.KINDS:
-            runs = bench_herd.chosen(result, "counters", kernel=kernel, phase=phase)
+            runs = result.runs("counters", kernel=kernel, phase=phase)
             cells += [
                 sum(one["wakes"] for one in runs),
                 f"{bench_herd.per_wake(runs, 'examined'):.3f}",

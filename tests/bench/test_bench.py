@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
 """The benchmarks' machinery: what they count, what they write.  No times."""
 
+import ast
+import importlib
+import inspect
 import json
 from types import SimpleNamespace
 
 import pytest
 
 import common
-from bench import insncounts, record, run
+from bench import record, rounds, run, symbol_counts, symbols
 from bench.cases import hashstats as bench_hashstats
 
 
 def test_known_loop_is_counted_exactly(kernel):
-    assert insncounts.check(kernel.vmlinux) == 2 * insncounts.TURNS + 2
+    assert symbol_counts.check(kernel.vmlinux) == 2 * symbol_counts.TURNS + 2
 
 
 def test_lookups_are_counted_by_symbol(kernel):
-    found, output, command = insncounts.count(
+    found, output, command = symbol_counts.count(
         kernel,
         "mkdir /tmp/d\nlookups /tmp/d -f 100 -r 3",
         mem="128M",
@@ -32,10 +35,24 @@ def test_lookups_are_counted_by_symbol(kernel):
     assert "-smp" in command and command[command.index("-smp") + 1] == "1"
 
 
+def test_reclaim_is_refused():
+    segment = symbol_counts.Segment(1)
+    symbol_counts.check_memory(segment)
+    segment.entries[symbol_counts.RECLAIM] = 2
+    with pytest.raises(common.Failure, match="ran short of memory: shrink_slab was called 2 times"):
+        symbol_counts.check_memory(segment)
+
+
+def test_segments_must_be_all():
+    symbol_counts.check_segments([symbol_counts.Segment(1)], 1)
+    with pytest.raises(common.Failure, match="saw 1 segments of 2"):
+        symbol_counts.check_segments([symbol_counts.Segment(1)], 2)
+
+
 def test_two_cpus_are_refused(tmp_path):
-    path = insncounts.plugin()
+    path = symbol_counts.plugin()
     command = [
-        insncounts.accelerators.QEMU,
+        symbol_counts.accelerators.QEMU,
         "-M",
         "q35",
         "-accel",
@@ -46,7 +63,7 @@ def test_two_cpus_are_refused(tmp_path):
         "-display",
         "none",
         "-S",
-        *insncounts.option(path, tmp_path / "counts"),
+        *symbol_counts.option(path, tmp_path / "counts"),
     ]
     done = common.run(command, check=False, timeout=60)
     assert done.returncode
@@ -54,11 +71,11 @@ def test_two_cpus_are_refused(tmp_path):
 
 
 def test_no_plugin_support_is_one_line(monkeypatch):
-    monkeypatch.setattr(insncounts, "trial", lambda path: "-plugin: invalid option")
+    monkeypatch.setattr(symbol_counts, "trial", lambda path: "-plugin: invalid option")
     with pytest.raises(
         common.Failure, match="loads no TCG plugin.*invalid option; wanted: a QEMU built with"
     ):
-        insncounts.plugin.__wrapped__()
+        symbol_counts.plugin.__wrapped__()
 
 
 SYSTEM_MAP = """\
@@ -72,7 +89,7 @@ ffffffff82000000 D data
 
 def test_blocks_become_symbols(tmp_path):
     (tmp_path / "System.map").write_text(SYSTEM_MAP)
-    symbols = insncounts.Symbols(tmp_path / "vmlinux")
+    found = symbols.Symbols(tmp_path / "vmlinux")
     lines = [
         "1 7",
         "1 7 ffffffff81000100 5 10 ffffffff81000200 2",
@@ -82,7 +99,7 @@ def test_blocks_become_symbols(tmp_path):
         "1 7 401000 6 2 401000 1",
         "2 8",
     ]
-    first, second = insncounts.segments(lines, symbols)
+    first, second = symbol_counts.segments(lines, found)
     assert first.label == 7
     assert first.insns == {"looked_up": 64, "other": 1, "[user]": 12}
     assert first.entries == {"looked_up": 10}
@@ -179,7 +196,7 @@ def test_lookup_figures(result):
 
 
 def test_entry_is_required():
-    segment = insncounts.Segment(1)
+    segment = symbol_counts.Segment(1)
     with pytest.raises(common.Failure, match="d_lookup_rcu was never entered"):
         bench_hashstats.calls(segment)
 
@@ -245,7 +262,7 @@ def test_runs_differ(result, monkeypatch, capsys, other, said):
 def test_one_run_has_nothing_to_compare_with(result, monkeypatch):
     save_two(result, SAME, SAME, monkeypatch)
     monkeypatch.setenv("QUICK", "0")
-    with pytest.raises(common.Failure, match="no two results.*make bench"):
+    with pytest.raises(common.Failure, match="expected two results.*make bench"):
         run.compare()
 
 
@@ -285,3 +302,107 @@ def test_quick_and_long_at_once(monkeypatch):
     monkeypatch.setenv("LONG", "1")
     with pytest.raises(common.Failure, match="accepted: one of them"):
         run.size()
+
+
+CASES = common.ROOT / "scripts/bench/cases"
+NAMES = sorted(path.stem for path in CASES.glob("*.py") if path.stem != "__init__")
+
+
+def test_every_file_is_a_benchmark_and_every_benchmark_a_file():
+    assert sorted(run.BENCHMARKS) == NAMES
+    named = {name: one.module.__name__ for name, one in run.BENCHMARKS.items()}
+    assert named == {name: f"bench.cases.{name}" for name in NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_contract_of_a_case(name):
+    """A load of each size, and measure(result, load)."""
+    case = importlib.import_module(f"bench.cases.{name}")
+    assert list(case.LOADS) == ["quick", "usual", "long"]
+    assert len(inspect.signature(case.measure).parameters) == 2
+
+
+def cases_imported(text):
+    """Modules of bench.cases that a source text imports, in functions too."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name.startswith((".", "bench.cases")))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_case_imports_another(name):
+    assert not list(cases_imported((CASES / f"{name}.py").read_text()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from bench.cases import xattr",
+        "from bench.cases.xattr import CLOCK",
+        "def f():\n    import bench.cases.xattr",
+        "from . import xattr",
+    ],
+)
+def test_an_import_of_a_case_is_seen(text):
+    assert len(list(cases_imported(text))) == 1
+
+
+def test_an_unknown_benchmark_is_refused():
+    with pytest.raises(common.Failure, match="bench-nothing: expected one of spread, functions"):
+        run.bench("nothing")
+
+
+def test_sides_take_turns():
+    order = [(0, "base"), (0, "ours"), (1, "ours"), (1, "base")]
+    assert list(rounds.alternate(2)) == order
+    assert list(rounds.alternate(2, ["a", "b", "c"])) == [
+        *((0, side) for side in "abc"),
+        *((1, side) for side in "cba"),
+    ]
+
+
+def test_estimate_of_what_is_left():
+    assert rounds.remaining(0, 10, 1) == ""
+    assert rounds.remaining(2, 10, 60) == "about 4 min were left at its start"
+    assert rounds.remaining(1, 4, 100) == "about 5 min were left at its start"
+
+
+def test_every_job_is_run_in_order(capsys):
+    jobs = [SimpleNamespace(title="a", work=1), SimpleNamespace(title="b", work=2)]
+    seen = []
+    rounds.run_jobs(jobs, seen.append)
+    assert seen == jobs
+    said = capsys.readouterr().out
+    assert "a, 1 of 2 ..." in said and "b, 2 of 2 ..." in said
+    turns = []
+    rounds.run_turns("all", [(1, "x"), (2, "y")], lambda *words: turns.append(words))
+    assert turns == [(1, "x"), (2, "y")]
+    assert "all ... 0.0 s, 2 kernels\n" in capsys.readouterr().out
+
+
+def test_noise():
+    assert rounds.same_again([5]) == 1
+    assert rounds.same_again([10, 11, 10, 13, 10]) == 1.2
+    assert rounds.furthest([1.05, 0.9, 1.1]) == 0.9
+    assert rounds.furthest([1.2, 0.9]) == 1.2
+
+
+def test_runs_are_chosen_by_values(result):
+    result.run("count", kernel="base", cpus=1)
+    result.run("count", kernel="ours", cpus=1)
+    assert [one["kernel"] for one in result.runs("count")] == ["base", "ours"]
+    assert [one["kernel"] for one in result.runs("count", kernel="ours", cpus=1)] == ["ours"]
+    assert result.runs("count", kernel="ours", cpus=2) == []
+
+
+def test_rounds_are_paired(result):
+    for number, (base, ours) in enumerate([(10, 11), (20, 20), (10, 5)]):
+        result.run("rate", kernel="base", round=number, rate=base)
+        result.run("rate", kernel="ours", round=number, rate=ours)
+    assert rounds.paired(result, "rate", "rate", "ours") == 1

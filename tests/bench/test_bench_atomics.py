@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import common
-from bench import insncounts, record
+from bench import record, symbol_counts, symbols
 from bench.cases import atomics as bench_atomics
 from bench.cases.atomics import Case
 from guest import initramfs
@@ -63,7 +63,7 @@ def test_atomics_of_a_guest(kernel):
         for operation in bench_atomics.OPERATIONS
         for how in bench_atomics.HOWS
     ]
-    segments, output, _ = insncounts.count(
+    segments, output, _ = symbol_counts.count(
         kernel,
         bench_atomics.job(wanted, REPEATS, "ours"),
         **bench_atomics.options("ours") | {"programs": ["mkfs.ext4"]},
@@ -91,12 +91,12 @@ def test_atomics_of_a_guest(kernel):
 
 
 def test_bad_addresses_are_refused(tmp_path):
-    plugin = insncounts.plugin()
-    words = insncounts.option(plugin, tmp_path / "counts", [0xFFFFFFFF81000000])
+    plugin = symbol_counts.plugin()
+    words = symbol_counts.option(plugin, tmp_path / "counts", [0xFFFFFFFF81000000])
     assert words[1].endswith(",skip=ffffffff81000000")
     done = common.run(
         [
-            insncounts.accelerators.QEMU,
+            symbol_counts.accelerators.QEMU,
             "-M",
             "none",
             "-accel",
@@ -125,17 +125,17 @@ ffffffff81000400 T sysvec_apic_timer_interrupt
 
 def test_entries_of_interrupts(tmp_path):
     (tmp_path / "System.map").write_text(SYSTEM_MAP)
-    symbols = insncounts.Symbols(tmp_path / "vmlinux")
-    assert symbols.interrupts() == [0xFFFFFFFF81000100, 0xFFFFFFFF81000300]
+    found = symbols.Symbols(tmp_path / "vmlinux")
+    assert found.interrupts() == [0xFFFFFFFF81000100, 0xFFFFFFFF81000300]
     (tmp_path / "System.map").write_text(SYSTEM_MAP.replace("asm_", "enter_"))
     with pytest.raises(common.Failure, match="names no entry of an interrupt"):
-        insncounts.Symbols(tmp_path / "vmlinux").interrupts()
+        symbols.Symbols(tmp_path / "vmlinux").interrupts()
 
 
 def segment(atomics, locks=0):
-    one = insncounts.Segment(0)
-    one.atomics.update({"filemap_read": atomics, insncounts.USER: 7})
-    one.insns.update({"filemap_read": 100 * atomics, insncounts.USER: 700})
+    one = symbol_counts.Segment(0)
+    one.atomics.update({"filemap_read": atomics, symbols.USER: 7})
+    one.insns.update({"filemap_read": 100 * atomics, symbols.USER: 700})
     one.calls.update(
         {
             ("__filemap_add_folio", "_raw_spin_lock_irq"): locks,

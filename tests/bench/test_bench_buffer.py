@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import common
-from bench import insncounts, lockstat, record
+from bench import lockstat, record, symbol_counts
 from bench.cases import buffer as bench_buffer
 from guest import initramfs, vm
 
@@ -57,7 +57,7 @@ def test_what_fails_is_named(tmp_path):
 @pytest.fixture(scope="module", name="counted")
 def counted_phases(kernel):
     """{phase: (report, segment)} of the load in a guest, blocks of 1 KiB."""
-    segments, output, _ = insncounts.count(
+    segments, output, _ = symbol_counts.count(
         kernel, bench_buffer.script("1k", FILES, SETS, LINKS), **bench_buffer.options()
     )
     return {
@@ -133,7 +133,7 @@ def test_links_are_followed_together(kernel):
 
 
 def test_what_was_not_done_is_refused():
-    segment = insncounts.Segment(1)
+    segment = symbol_counts.Segment(1)
     one = {"phase": "follow", "operations": 100}
     segment.calls["find_get_block_common", "__filemap_get_folio"] = 98
     with pytest.raises(
@@ -259,7 +259,3 @@ def test_tables(monkeypatch, capsys):
         r"follow, 4k +10 +6 +4 +3 +60.0 % +75.0 %",
     ):
         assert re.search(f"^  {line}$", said, re.M), line
-
-
-def test_both_kernels_take_turns():
-    assert list(bench_buffer.alternate(2)) == [(0, "base"), (0, "ours"), (1, "ours"), (1, "base")]

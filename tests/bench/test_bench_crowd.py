@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import common
-from bench import insncounts, record
+from bench import record, symbol_counts
 from bench.cases import crowd as bench_crowd
 from guest import initramfs
 
@@ -70,7 +70,7 @@ def test_what_fails_is_named(words, said):
 @pytest.mark.parametrize("one", CROWDS, ids=[one.name for one in CROWDS])
 def test_every_operation_looks_up(kernel, one):
     """In a guest: the functions that are counted are those that are called."""
-    segments, output, _ = insncounts.count(
+    segments, output, _ = symbol_counts.count(
         kernel, bench_crowd.script(one, LOAD), **bench_crowd.options() | {"mem": "2G"}
     )
     said = bench_crowd.parse(output, one, LOAD)
@@ -84,7 +84,7 @@ def test_every_operation_looks_up(kernel, one):
 
 
 def test_what_was_not_called_is_refused():
-    segment = insncounts.Segment(1)
+    segment = symbol_counts.Segment(1)
     segment.insns["alloc_uid"], segment.entries["alloc_uid"] = 100, 17
     one = {"operation": "live", "ops": 20}
     uid = USERS._replace(lookups={"uid": bench_crowd.USERS})

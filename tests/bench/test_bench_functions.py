@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import common
-from bench import paper_keys, record
+from bench import citi_keys, record
 from bench.cases import functions as bench_functions
 from guest import initramfs, uml
 from series import compose, gitcmd, source
@@ -366,7 +366,7 @@ def test_paper_is_rebuilt(name, longest):
 def test_paper_keys_are_different():
     for paper in bench_functions.papers().values():
         assert len(set(paper.keys)) == len(paper.keys)
-    assert len(set(paper_keys.far())) == len(paper_keys.far())
+    assert len(set(citi_keys.far())) == len(citi_keys.far())
 
 
 def test_inodes_are_spread_and_too_many():
@@ -408,7 +408,7 @@ def filled(result):
 
 
 def set_hit(result, hit, ideal=1.0, **wanted):
-    for row in bench_functions.chosen(result, "spread", **wanted):
+    for row in result.runs("spread", **wanted):
         row["hit"], row["hit_ideal"] = hit, ideal
 
 

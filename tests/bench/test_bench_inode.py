@@ -6,8 +6,9 @@ import subprocess
 import pytest
 
 import common
-from bench import insncounts, lockstat, record
+from bench import lockstat, record, symbol_counts
 from bench.cases import inode as bench_inode
+from bench.symbols import functions_of
 from guest import hashstats_file, initramfs, vm
 from kernel import variants
 from series import compose, gitcmd, source
@@ -41,7 +42,9 @@ def test_phases_on_a_tmpfs(kernel):
 def test_instructions_are_counted_by_phase(kernel):
     """On ext4 each of the phases does what it says to the inode table."""
     load = [("ext4", 1, FILES)]
-    found, output, _ = insncounts.count(kernel, bench_inode.job(3, load), **bench_inode.machine())
+    found, output, _ = symbol_counts.count(
+        kernel, bench_inode.job(3, load), **bench_inode.machine()
+    )
     reports = bench_inode.parse(output, load)
     assert [segment.label for segment in found] == [1, 2, 3, 4]
     create, stat, unlink, handle = found
@@ -58,7 +61,7 @@ def test_instructions_are_counted_by_phase(kernel):
 
 
 def test_symbols_are_those_of_inode_c(kernel):
-    symbols = bench_inode.inode_symbols(kernel)
+    symbols = functions_of(kernel, "fs/inode.o")
     assert {"iget_locked", "insert_inode_locked", "__remove_inode_hash", "new_inode"} <= symbols
     assert not {"ext4_iget", "_raw_spin_lock", "__d_lookup_rcu"} & symbols
     assert "init_once" not in symbols  # others have one as well
@@ -233,10 +236,6 @@ def test_chain_figures(result):
     bench_inode.chain_figures(result)
     assert result.data["figures"]["nodes_vs_random_worst_base"] == 2
     assert result.data["figures"]["nodes_per_counted_hit"] == 1.5
-
-
-def test_both_kernels_take_turns():
-    assert list(bench_inode.alternate(2)) == [(0, "base"), (0, "ours"), (1, "ours"), (1, "base")]
 
 
 def test_throughput_is_paired(result):

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import common
-from bench import insncounts, record
+from bench import record, symbol_counts
 from bench.cases import readers as bench_readers
 from bench.cases.readers import Case
 from guest import initramfs, vm
@@ -22,7 +22,7 @@ CASES = [
 
 def test_instructions_are_those_of_reads(kernel):
     """One processor, one thread: each mode does what it says."""
-    found, output, _ = insncounts.count(
+    found, output, _ = symbol_counts.count(
         kernel, bench_readers.job(CASES, LOAD, "ours"), **bench_readers.machine(LOAD, "ours")
     )
     reports = bench_readers.parse(output, CASES, "ours")
@@ -34,7 +34,7 @@ def test_instructions_are_those_of_reads(kernel):
     # A fault maps pages next to it as well.
     assert 0 < mapped.entries["filemap_map_pages"] < LOAD.reads
     assert mapped.entries["filemap_read"] == 0
-    costs = bench_readers.costs(random.insns, LOAD.reads)
+    costs = bench_readers.costs(random, LOAD.reads)
     assert 4096 <= costs["copied"] < 4200
     assert 200 < costs["insns"] < 5000
     assert 0 <= costs["locking"] < costs["insns"]
@@ -212,14 +212,3 @@ def test_throughput_is_paired(result):
     assert figures["readers_ratio_8"] == figures["mapped_readers_ratio_1"] == 1
     assert figures["random_read_hash_off"] == 1
     assert figures["random_read_hash_on_tmpfs"] == 2
-
-
-def test_kernels_take_turns():
-    assert list(bench_readers.alternate(2)) == [
-        (0, "base"),
-        (0, "ours"),
-        (0, "hash"),
-        (1, "hash"),
-        (1, "ours"),
-        (1, "base"),
-    ]

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import common
-from bench import insncounts, record
+from bench import record, symbol_counts, symbols
 from bench.cases import xattr as bench_xattr
 from guest import initramfs, vm
 
@@ -115,7 +115,7 @@ def test_same_work_each_time(kernel):
     cell = bench_xattr.Cell("ext2", 3, 50, 20, 100)
     found = []
     for _ in range(2):
-        segments, output, _ = insncounts.count(
+        segments, output, _ = symbol_counts.count(
             kernel,
             bench_xattr.script([cell], bench_xattr.SMALL, turns=True),
             programs=["mkfs.ext4"],
@@ -142,9 +142,9 @@ def test_same_work_each_time(kernel):
 
 
 def test_instructions_of_the_cache():
-    segment = insncounts.Segment(1)
+    segment = symbol_counts.Segment(1)
     segment.insns.update(
-        {"mb_cache_entry_get": 3, "ext4_xattr_set": 4, "ktime_get": 6, insncounts.USER: 5}
+        {"mb_cache_entry_get": 3, "ext4_xattr_set": 4, "ktime_get": 6, symbols.USER: 5}
     )
     assert bench_xattr.instructions(segment, {"mb_cache_entry_get"}, {"ktime_get"}) == {
         "all_insns": 13,
@@ -154,14 +154,14 @@ def test_instructions_of_the_cache():
 
 
 def test_functions_of_the_cache(kernel):
-    found = bench_xattr.functions(kernel, "fs/mbcache.o")
+    found = symbols.functions_of(kernel, "fs/mbcache.o")
     assert {"mb_cache_entry_create", "mb_cache_entry_get"} <= found
     assert "ext4_xattr_set" not in found
-    clock = bench_xattr.functions(kernel, *bench_xattr.CLOCK)
+    clock = symbols.functions_of(kernel, *symbols.CLOCK)
     assert {"ktime_get", "update_process_times", "sched_tick"} <= clock
     assert "__wake_up_bit" not in clock
     with pytest.raises(common.Failure, match="no functions in fs/none.o"):
-        bench_xattr.functions(kernel, "fs/none.o")
+        symbols.functions_of(kernel, "fs/none.o")
 
 
 def test_reports():
@@ -175,16 +175,8 @@ def test_reports():
         bench_xattr.parse(report(CELL, blocks=4), [CELL])
 
 
-def test_reclaim_is_refused():
-    segment = insncounts.Segment(1)
-    bench_xattr.check_memory(segment)
-    segment.entries[bench_xattr.RECLAIM] = 2
-    with pytest.raises(common.Failure, match="ran short of memory: shrink_slab was called 2 times"):
-        bench_xattr.check_memory(segment)
-
-
 def test_plan_has_every_cell():
-    jobs = bench_xattr.plan(bench_xattr.LOADS["long"], "base", "ours")
+    jobs = bench_xattr.plan(bench_xattr.LOADS["long"], {"base": "base", "ours": "ours"})
     cells = [
         cell
         for job in jobs
@@ -210,11 +202,6 @@ def test_plan_has_every_cell():
         "ours",
         "base",
     ]
-
-
-def test_estimate():
-    assert bench_xattr.remaining(0, 10, 1) == ""
-    assert bench_xattr.remaining(2, 10, 60) == "about 4 min were left at its start"
 
 
 def filled(monkeypatch):

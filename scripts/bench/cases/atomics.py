@@ -3,19 +3,21 @@
 
 Table 5 of the paper of 2005 on the page cache: to lock n pages takes 2n atomic
 operations page by page under a spin lock, 3n under a read-write lock, and n + 1
-or n + 2 when they are looked up together.  Today the look-up takes no lock, and
-what is left are references.  bench-src/guest/batches.c does one thing
-with n pages in either way, on one emulated processor, and a plugin counts each
-atomic instruction of the kernel outside interrupts.
+or n + 2 when they are looked up together.  Today the lookup takes no lock, and
+references remain.  bench-src/guest/batches.c does one
+operation on n pages in either way, on one emulated processor, and a plugin
+counts each atomic instruction of the kernel outside interrupts.
 
 Reads of one file by several threads, Table 3, are in bench-readers.
 """
 
-import re
 from typing import NamedTuple
 
-from bench import insncounts
+from bench import symbol_counts
+from bench.jobs import PAGE_HASH, check_page_hash, count_guest
 from bench.record import table
+from bench.sides import TITLES, check_counting, kernel_of, note_kernels
+from bench.symbols import USER
 from common import die, step
 from common.packages import ensure_packages
 from kernel import build, variants
@@ -33,7 +35,6 @@ LARGE = {
     "evict": ("together",),
     "truncate": ("together",),
 }
-PAGE_HASH = "hash_entries=page:auto"
 # A kernel for one processor takes the prefix LOCK out of its code, but for this.
 APPEND = "nokaslr noreplace-smp"
 MEMORY = "1G"
@@ -80,13 +81,6 @@ LOADS = {
     "usual": Load(("base", "ours", "hash", "again"), 9),
     "long": Load(("base", "ours", "hash", "again", "ours-again"), 31),
 }
-TITLES = {
-    "base": "base",
-    "ours": "ours",
-    "hash": "ours, page hash",
-    "again": "base again",
-    "ours-again": "ours again",
-}
 
 
 class Case(NamedTuple):
@@ -118,15 +112,11 @@ def cases():
 
 def measure(result, load):
     """The whole benchmark."""
-    insncounts.plugin()  # what is missing shows before the builds
+    symbol_counts.plugin()  # a QEMU without plugins fails before the builds
     ensure_packages("xfs")
-    kernels = build_all()
-    for kernel in kernels.values():
-        result.kernel(kernel)
+    kernels = note_kernels(result, build_all())
     result.machine(accelerator="tcg, one processor", guest_memory=MEMORY)
-    with step("check the counting of instructions"):
-        insns = insncounts.check(kernels["ours"].vmlinux)
-    result.run("known-loop", instructions=insns, counted=insns)
+    check_counting(result, kernels["ours"])
     for number, kind in enumerate(load.kinds):
         with step(f"atomic operations, {TITLES[kind]}") as progress:
             progress.note = f"{number + 1} of {len(load.kinds)} guests"
@@ -175,14 +165,12 @@ def options(kind):
 
 def count(result, kernels, kind, load):
     wanted = cases()
-    kernel = kernels["base" if kind in ("base", "again") else "ours"]
-    segments, output, command = insncounts.count(
-        kernel, job(wanted, load.repeats, kind), **options(kind)
+    kernel = kernels[kernel_of(kind)]
+    segments, output = count_guest(
+        result, f"atomics-{kind}", kernel, job(wanted, load.repeats, kind), **options(kind)
     )
-    result.command(f"atomics-{kind}", command)
     check_output(output, wanted, kind)
-    if len(segments) != len(wanted) * load.repeats:
-        die(f"the QEMU plugin saw {len(segments)} segments of {len(wanted) * load.repeats}")
+    symbol_counts.check_segments(segments, len(wanted) * load.repeats)
     for number, segment in enumerate(segments):
         case = wanted[number // load.repeats]
         turn = number % load.repeats
@@ -195,11 +183,8 @@ def count(result, kernels, kind, load):
 def check_output(output, wanted, kind):
     """What `batches` said of each case is what was asked for."""
     head, *parts = output.split("=== run ")
-    if kind == "hash" and not re.search(r"^buckets: [1-9]", head, re.M):
-        die(
-            "/proc/hashstats shows no buckets of the table `page`: this kernel "
-            f"has no page hash, or does not take {PAGE_HASH}"
-        )
+    if kind == "hash":
+        check_page_hash(head)
     found = [reported(part) for part in parts]
     if found != list(wanted):
         at = sum(1 for _ in zip(found, wanted))
@@ -237,13 +222,11 @@ def check_faults(case, segment):
 
 def costs(segment, keep_functions):
     """Of the kernel, for all pages of a case together."""
-    atomics = {
-        name: count for name, count in segment.atomics.items() if count and name != insncounts.USER
-    }
+    atomics = {name: count for name, count in segment.atomics.items() if count and name != USER}
     found = {
         "atomics": sum(atomics.values()),
         "index_locks": index_locks(segment),
-        "insns": sum(count for name, count in segment.insns.items() if name != insncounts.USER),
+        "insns": sum(segment.kernel().values()),
     }
     if keep_functions:
         found["functions"] = dict(sorted(atomics.items()))
@@ -406,13 +389,13 @@ def show_place(result, place, folios):
         (
             "operation, how, pages",
             "base",
-            "ours",
+            "series",
             "a page",
-            "ours/base",
+            "series/base",
             "hash/base",
             "again/base",
             "index lock/page",
-            "ours",
+            "series",
         ),
     )
 

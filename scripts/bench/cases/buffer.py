@@ -1,39 +1,49 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Buffers of a block device, found by a hash table: base against ours.
+"""Buffers of a block device, found by a hash table: base and series.
 
-bench-src/guest/metadata.c on ext4 with blocks of 1 and of 4 KiB, on a
-RAM disk, so that no disk is waited for.  Instructions are those of the kernel
-on one processor, without those of the clock, exact but for when the journal
-commits; seconds are taken in guests of their own, and are noise under
-emulation.
+bench-src/guest/metadata.c runs on ext4 with blocks of 1 and of 4 KiB, on
+a RAM disk, so that no disk causes waits.  Instructions are those of the kernel
+on one processor, without those of the clock; they are exact except for the
+time of the journal's commits.  Seconds are taken in guests of their own, and
+are noise under emulation.
 
-One look-up after a miss of the LRU is measured with symbolic links that fill a
-block each, all in memory: a stat through one looks its block up once, atomic,
-and readlink() once, by a caller that can sleep.  Two figures come of it:
+One lookup after a miss of the LRU is measured with symbolic links that fill a
+block each, all in memory.  A stat through such a link looks its block up once,
+in atomic context; readlink() does so once, in a caller that can sleep.  There
+are two figures:
 
-  lookup  the instructions of one look-up as a whole: of fs/buffer.c and
-          fs/buffer_hash.c, which is the search of the LRU and the entry into
-          it as well, and of what they call in the page cache and the XArray.
-          Locks, which others take too, count as what is taken more than in the
-          same load where the LRU hits.  Not in: who asks, and ext4's own work.
-  miss    what the same operation costs more in the whole kernel where the LRU
-          misses than where its first entry hits: no choice of symbols.
+  lookup  all instructions of one lookup: those of fs/buffer.c and
+          fs/buffer_hash.c, which include the search of the LRU and the
+          insertion into it, and those of their callees in the page cache and
+          the XArray.  Locks, which other code takes too, count by the excess
+          over the same load where the LRU hits.  The callers and ext4's own
+          work are not included.
+  miss    the excess of the same operation in the whole kernel where the LRU
+          misses over one where its first entry hits: no choice of symbols.
 
-How often the locks are taken is read from /proc/lock_stat in kernels that have
-it, and the look-ups in the same guest are counted by executions: in the base by
-calls of the page cache, in ours by calls of the table.  How often processes met
-at a lock, on processors that take turns, says little.
+Lock acquisitions come from /proc/lock_stat in kernels that have it.  Lookups in
+the same guest are counted by executions: in the base by calls of the page
+cache, in the series by calls of the table.  Contentions mean little where
+processors take turns.
 """
 
 import statistics
 from typing import NamedTuple
 
-from bench import insncounts, lockstat
-from bench.cases.xattr import CLOCK, functions
+from bench import lockstat, symbol_counts
+from bench.jobs import count_guest, fields, mkfs_ext4, run_guest, split_counters
 from bench.record import table
+from bench.rounds import alternate, furthest
+from bench.sides import (
+    build_kernels,
+    build_lockstat_kernels,
+    check_counting,
+    kernel_of,
+    note_machine,
+)
+from bench.symbols import clock_functions, functions_of
 from common import die, step
-from guest import hashstats_file, vm
-from kernel import build, variants
+from guest import hashstats_file
 
 BLOCKS = {"1k": 1024, "4k": 4096}
 PHASES = (
@@ -54,7 +64,6 @@ LOOKUPS = {"atomic": ("follow", "follow-one"), "sleeping": ("readlink", "readlin
 TOGETHER = "follow-together"
 # All that is looked up is there.
 WARM = ("warm-list", "reread-list", "setxattr", "follow", "readlink")
-UUID = "b007a5b0-0000-4000-8000-000000000000"
 DISK = "512M"
 INODES = 65536
 MEMORY = "1G"
@@ -98,19 +107,14 @@ LOADS = {
 
 def measure(result, load):
     """The whole benchmark."""
-    insncounts.plugin()  # missing support shows before the builds
-    kernels = {"ours": build.patched(), "base": variants.base()}
-    counting = {"ours": variants.patched_lockstat(), "base": variants.base_lockstat()}
-    for kernel in (*kernels.values(), *counting.values()):
-        result.kernel(kernel)
-    accel = vm.accelerator(kernels["ours"].vmlinux)
-    result.machine(accelerator=f"{accel.name} ({accel.reason})")
-    with step("check the counting of instructions"):
-        insns = insncounts.check(kernels["ours"].vmlinux)
-    result.run("known-loop", instructions=insns, counted=insns)
+    symbol_counts.plugin()  # a QEMU without plugins fails before the builds
+    kernels = build_kernels(result)
+    counting = build_lockstat_kernels(result)
+    note_machine(result, kernels["ours"])
+    check_counting(result, kernels["ours"])
     for size in BLOCKS:
         for name in load.counted:
-            kind = "ours" if name.startswith("ours") else "base"
+            kind = kernel_of(name)
             count(result, size, load, name, kind, kernels[kind])
         for kind, kernel in counting.items():
             count_locks(result, size, load, kind, kernel)
@@ -122,13 +126,6 @@ def measure(result, load):
     show(result)
 
 
-def alternate(rounds):
-    """(round, kind): both kernels, every second round in the other order."""
-    for number in range(rounds):
-        for kind in ("ours", "base") if number % 2 else ("base", "ours"):
-            yield number, kind
-
-
 # Guests.
 
 
@@ -138,8 +135,7 @@ def script(size, files, sets, links, *words):
         "\n".join(
             [
                 "echo 0 > /proc/sys/vm/dirty_writeback_centisecs",
-                f"mkfs.ext4 -q -b {BLOCKS[size]} -m 0 -N {INODES} -U {UUID} "
-                f"-E nodiscard,lazy_itable_init=1,hash_seed={UUID} /dev/ram0 {DISK}",
+                mkfs_ext4(f"/dev/ram0 {DISK}", f"-b {BLOCKS[size]} -m 0 -N {INODES}"),
                 "mount -t ext4 -o noinit_itable,no_prefetch_block_bitmaps,commit=900 "
                 "/dev/ram0 /mnt",
                 " ".join(
@@ -160,17 +156,17 @@ def parse(output, phases=PHASES):
     """A dict for each phase: what metadata printed, counters as text."""
     reports = []
     for group in output.split("phase: ")[1:]:
-        text, _, rest = ("phase: " + group).partition("=== counters\n")
-        said = dict(line.split(": ", 1) for line in text.splitlines())
+        text, counters = split_counters("phase: " + group)
+        said = fields(text)
         reports.append(
             {
                 "phase": said["phase"],
                 "operations": int(said["operations"]),
                 "seconds": float(said["seconds"]),
-                "counters": rest.partition("=== end\n")[0],
+                "counters": counters,
             }
         )
-    found = [one["phase"] for one in reports]
+    found = [str(one["phase"]) for one in reports]
     if found != list(phases):
         die(
             f"the guest reported the phases {' '.join(found) or 'none'}; "
@@ -181,11 +177,14 @@ def parse(output, phases=PHASES):
 
 def count(result, size, load, name, kind, kernel):
     with step(f"instructions, {size}, {name}"):
-        segments, output, command = insncounts.count(
-            kernel, script(size, load.files, load.sets, load.links), **options()
+        segments, output = count_guest(
+            result,
+            f"instructions-{name}",
+            kernel,
+            script(size, load.files, load.sets, load.links),
+            **options(),
         )
-    result.command(f"instructions-{name}", command)
-    symbols = {"clock": functions(kernel, *CLOCK), "lookup": lookup_symbols(kernel)}
+    symbols = {"clock": clock_functions(kernel), "lookup": lookup_symbols(kernel)}
     for one, segment in by_phase(segments, parse(output)):
         check_lookups(one, kind, segment)
         result.run(
@@ -200,24 +199,21 @@ def count(result, size, load, name, kind, kernel):
 
 
 def by_phase(segments, reports):
-    if len(segments) != len(reports):
-        die(f"the QEMU plugin saw {len(segments)} segments of {len(reports)}")
+    symbol_counts.check_segments(segments, len(reports))
     return zip(reports, segments)
 
 
 def lookup_symbols(kernel):
     """fs/buffer.c, fs/buffer_hash.c and what they use of the page cache."""
-    return functions(kernel, *BUFFERS) | PAGE_CACHE
+    return functions_of(kernel, *BUFFERS) | PAGE_CACHE
 
 
 def instructions(segment, symbols):
     """Those of the kernel; by symbol those of a look-up, and of the locks."""
-    kernel = {name: insns for name, insns in segment.insns.items() if name != insncounts.USER}
+    kernel = segment.kernel()
     return {
         "all_insns": sum(kernel.values()),
-        "kernel_insns": sum(
-            insns for name, insns in kernel.items() if name not in symbols["clock"]
-        ),
+        "kernel_insns": sum(segment.kernel(without=symbols["clock"]).values()),
         "lookup_insns": {
             name: insns for name, insns in kernel.items() if name in symbols["lookup"]
         },
@@ -266,10 +262,13 @@ def check_lookups(one, kind, segment):
 
 def count_locks(result, size, load, kind, kernel):
     with step(f"acquisitions of i_private_lock, {size}, {kind}"):
-        segments, output, command = insncounts.count(
-            kernel, script(size, load.locks, load.locks, load.links, "-p"), **options()
+        segments, output = count_guest(
+            result,
+            f"locks-{kind}",
+            kernel,
+            script(size, load.locks, load.locks, load.links, "-p"),
+            **options(),
         )
-    result.command(f"locks-{kind}", command)
     for one, segment in by_phase(segments, parse(output)):
         check_lookups(one, kind, segment)
         found = lockstat.parse(one["counters"], PRIVATE_LOCK)
@@ -286,17 +285,17 @@ def count_locks(result, size, load, kind, kernel):
 
 def count_contentions(result, size, load, kind, kernel):
     with step(f"contention on i_private_lock, {size}, {kind}"):
-        # These kernels have no static keys: see scripts/accelerator.py.
-        machine = vm.Guest(
+        # These kernels have no static keys: see scripts/guest/accelerator.py.
+        output = run_guest(
+            result,
+            f"contentions-{kind}",
             kernel,
             script(size, load.locks, load.locks, load.links, f"-p -j {CPUS}"),
             cpus=CPUS,
             parallel=True,
             **options(),
         )
-        with machine:
-            (one,) = parse(machine.finish().output, (TOGETHER,))
-    result.command(f"contentions-{kind}", machine.command())
+    (one,) = parse(output, (TOGETHER,))
     found = lockstat.parse(one["counters"], PRIVATE_LOCK)
     result.run(
         "contentions",
@@ -309,13 +308,16 @@ def count_contentions(result, size, load, kind, kernel):
 
 
 def count_hits(result, size, load, kernel):
-    with step(f"hits, {size}, ours"):
-        machine = vm.Guest(
-            kernel, script(size, load.files, load.sets, load.links, "-c"), cpus=1, **options()
+    with step(f"hits, {size}, series"):
+        output = run_guest(
+            result,
+            "hits-ours",
+            kernel,
+            script(size, load.files, load.sets, load.links, "-c"),
+            cpus=1,
+            **options(),
         )
-        with machine:
-            reports = parse(machine.finish().output)
-    result.command("hits-ours", machine.command())
+    reports = parse(output)
     for one in reports:
         result.run(
             "hits",
@@ -328,7 +330,7 @@ def count_hits(result, size, load, kernel):
 
 def counted(text):
     """What the kernel counted of the table and of the LRU before it."""
-    buffer = hashstats_file.parse(text).get("buffer", {})
+    buffer: dict = hashstats_file.parse(text).get("buffer", {})
     for label in ("lookups", "hits", "cache-hits"):
         if label not in buffer:
             die(f"/proc/hashstats shows no {label} of buffer while counting is on")
@@ -341,12 +343,15 @@ def counted(text):
 
 def take_seconds(result, size, load, kind, kernel, number):
     with step(f"seconds, {size}, {kind}, {number + 1} of {load.rounds}"):
-        machine = vm.Guest(
-            kernel, script(size, load.files, load.sets, load.links), cpus=1, **options()
+        output = run_guest(
+            result,
+            f"seconds-{kind}",
+            kernel,
+            script(size, load.files, load.sets, load.links),
+            cpus=1,
+            **options(),
         )
-        with machine:
-            reports = parse(machine.finish().output)
-    result.command(f"seconds-{kind}", machine.command())
+    reports = parse(output)
     for one in reports:
         result.run(
             "seconds",
@@ -361,21 +366,13 @@ def take_seconds(result, size, load, kind, kernel, number):
 # Figures.
 
 
-def chosen(result, kind, **wanted):
-    return [
-        one
-        for one in result.runs(kind)
-        if all(one[name] == value for name, value in wanted.items())
-    ]
-
-
 def mean(result, what, kind, **wanted):
     """For each operation, of all guests of a kernel: `what` makes a number."""
     names = {"base": ("base", "again"), "ours": ("ours", "ours-again")}[kind]
     return statistics.fmean(
         what(one) / one["operations"]
         for name in names
-        for one in chosen(result, "instructions", kernel=name, **wanted)
+        for one in result.runs("instructions", kernel=name, **wanted)
     )
 
 
@@ -452,7 +449,7 @@ def lock_figures(result):
     for kind, end in (("ours", ""), ("base", "_base")):
         runs = [
             one
-            for one in chosen(result, "locks", kernel=kind)
+            for one in result.runs("locks", kernel=kind)
             if one["phase"] in WARM and one["misses"] >= one["operations"] / 100
         ]
         for name, of in (("private", "acquisitions"), ("folio", "folio_locks")):
@@ -460,7 +457,7 @@ def lock_figures(result):
                 f"{name}_lock_acquisitions_per_lookup{end}",
                 max(per_lookup(one, of) for one in runs),
             )
-        runs = chosen(result, "contentions", kernel=kind)
+        runs = result.runs("contentions", kernel=kind)
         result.figure(
             f"private_lock_contentions_per_follow{end}",
             sum(one["contentions"] for one in runs) / sum(one["operations"] for one in runs),
@@ -476,10 +473,10 @@ def same_again(result, **wanted):
     """What differs most from itself in the next guest: the noise."""
     ratios = []
     for first, second in (("base", "again"), ("ours", "ours-again")):
-        pair = [chosen(result, "instructions", kernel=name, **wanted) for name in (first, second)]
+        pair = [result.runs("instructions", kernel=name, **wanted) for name in (first, second)]
         if all(pair):
             ratios.append(pair[1][0]["kernel_insns"] / pair[0][0]["kernel_insns"])
-    return max(ratios, key=lambda value: max(value, 1 / value))
+    return furthest(ratios)
 
 
 def hit_rates(one):
@@ -492,7 +489,7 @@ def hit_rates(one):
 
 
 def hit_figures(result, size):
-    for one in chosen(result, "hits", blocks=size):
+    for one in result.runs("hits", blocks=size):
         for name, rate in zip(("lru", "table"), hit_rates(one)):
             if rate is not None:
                 result.figure(f"{name}_hit_rate_{short(one['phase'])}_{size}", rate)
@@ -508,6 +505,7 @@ def show(result):
     show_lookups(result)
     show_symbols(result)
     show_locks(result)
+    show_contentions(result)
     show_hits(result)
 
 
@@ -518,7 +516,7 @@ def show_phases(result, size):
         base, ours = (mean(result, kernel_insns, kind, **wanted) for kind in ("base", "ours"))
         seconds = [
             statistics.median(
-                one["microseconds"] for one in chosen(result, "seconds", kernel=kind, **wanted)
+                one["microseconds"] for one in result.runs("seconds", kernel=kind, **wanted)
             )
             for kind in ("base", "ours")
         ]
@@ -536,7 +534,7 @@ def show_phases(result, size):
         f"\n  blocks of {size}: instructions of the kernel for each "
         "operation, and microseconds, which are noise"
     )
-    table(rows, ("phase", "base", "ours", "ratio", "same again", "us base", "us ours"))
+    table(rows, ("phase", "base", "series", "ratio", "same again", "us base", "us series"))
 
 
 def show_lookups(result):
@@ -552,7 +550,7 @@ def show_lookups(result):
                     (f"{title}, {name}, {size}", f"{base:.1f}", f"{ours:.1f}", f"{ours / base:.4f}")
                 )
     print("\n  instructions of one look-up after a miss of the LRU")
-    table(rows, ("cost", "base", "ours", "ratio"))
+    table(rows, ("cost", "base", "series", "ratio"))
 
 
 def show_symbols(result):
@@ -561,7 +559,7 @@ def show_symbols(result):
     for size in BLOCKS:
         for name, phases in LOOKUPS.items():
             wanted = {"blocks": size, "phase": phases[0]}
-            runs = chosen(result, "instructions", **wanted)
+            runs = result.runs("instructions", **wanted)
             for symbol in sorted({of for one in runs for of in one["lookup_insns"]}):
                 base, ours = (
                     mean(
@@ -581,7 +579,7 @@ def show_symbols(result):
                 )
             )
     print("\n  functions of a look-up, and the locks that it takes")
-    table(rows, ("function", "base", "ours", "more"))
+    table(rows, ("function", "base", "series", "more"))
 
 
 def compared(title, base, ours):
@@ -593,7 +591,7 @@ def show_locks(result):
     for size in BLOCKS:
         for phase in PHASES:
             base, ours = (
-                chosen(result, "locks", kernel=kind, blocks=size, phase=phase)[0]
+                result.runs("locks", kernel=kind, blocks=size, phase=phase)[0]
                 for kind in ("base", "ours")
             )
             rows.append(
@@ -618,19 +616,22 @@ def show_locks(result):
         (
             "phase",
             "operations",
-            "look-ups base",
+            "lookups base",
             "i_private_lock",
             "folio lock",
             "acquired",
-            "look-ups ours",
+            "lookups series",
             "folio lock",
             "acquired",
         ),
     )
+
+
+def show_contentions(result):
     rows = []
     for size in BLOCKS:
         base, ours = (
-            chosen(result, "contentions", kernel=kind, blocks=size)[0] for kind in ("base", "ours")
+            result.runs("contentions", kernel=kind, blocks=size)[0] for kind in ("base", "ours")
         )
         rows.append(
             (
@@ -644,7 +645,7 @@ def show_locks(result):
         )
     print(f"\n  {CPUS} processes follow all links at once: i_private_lock")
     table(
-        rows, ("blocks", "operations", "acquired base", "contended", "acquired ours", "contended")
+        rows, ("blocks", "operations", "acquired base", "contended", "acquired series", "contended")
     )
 
 
@@ -661,5 +662,5 @@ def show_hits(result):
                 *("-" if rate is None else f"{100 * rate:.1f} %" for rate in hit_rates(one)),
             )
         )
-    print("\n  look-ups as /proc/hashstats counts them, ours; the base has no such file")
+    print("\n  lookups as /proc/hashstats counts them, series; the base has no such file")
     table(rows, ("phase", "operations", "LRU hits", "look-ups", "hits", "LRU hit rate", "table"))

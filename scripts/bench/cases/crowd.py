@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Users, quotas, timers, cgroups, locks in a crowd: base against ours.
+"""Users, quotas, timers, cgroups, locks in a crowd: base and series.
 
 bench-src/guest/crowd.c makes a crowd grow and carries out operations at
-each size.  Instructions are counted on one processor, those of the functions
-that look something up in the table, and those of the kernel in all; seconds are
+each size.  Instructions are counted on one processor: those of the functions
+that look something up in the table, and those of the whole kernel.  Seconds are
 taken in guests of their own.
 
 Where an object needs a process, a crowd has 10,000: 100,000 would take more
-memory than a guest gets here.  What is freed later, by RCU, is not counted as
-part of a look-up: it takes as long in any table.
+memory than a guest has here.  What RCU frees later does not count as part of a
+lookup: its cost does not depend on the table.
 """
 
 import statistics
 from typing import NamedTuple
 
-from bench import insncounts, record
+from bench import record, symbol_counts
+from bench.jobs import count_guest, run_guest
 from bench.record import FOLDER, table
+from bench.rounds import alternate, furthest
+from bench.sides import build_kernels, check_counting, kernel_of, note_machine
 from common import die, step
-from guest import vm
-from kernel import build, variants
 
 MEMORY = "8G"  # on which a hundred thousand users are not unlikely
 APPEND = "nokaslr"
@@ -110,26 +111,18 @@ LOADS = {
 
 def measure(result, load):
     """The whole benchmark."""
-    insncounts.plugin()  # missing support shows before the builds
-    ours = build.patched()
-    base = variants.base()
-    for kernel in (base, ours):
-        result.kernel(kernel)
-    accel = vm.accelerator(ours.vmlinux)
-    result.machine(accelerator=f"{accel.name} ({accel.reason})", guest_memory=MEMORY)
-    with step("check the counting of instructions"):
-        insns = insncounts.check(ours.vmlinux)
-    result.run("known-loop", instructions=insns, counted=insns)
-    kernels = {"base": base, "ours": ours}
+    symbol_counts.plugin()  # a QEMU without plugins fails before the builds
+    kernels = build_kernels(result)
+    note_machine(result, kernels["ours"], guest_memory=MEMORY)
+    check_counting(result, kernels["ours"])
     for crowd in (*CROWDS, MOUNTS):
         for name in load.counted:
-            count(result, crowd, load, name, ours if name.startswith("ours") else base)
-    count(result, CROWDS[0], load, "old-size", ours, f"{APPEND} {OLD_SIZE}")
-    for number in range(load.rounds):
-        for crowd in CROWDS:
-            # Every second round in the other order.
-            for name in sorted(kernels, reverse=bool(number % 2)):
-                take_seconds(result, crowd, load, name, kernels[name], number)
+            count(result, crowd, load, name, kernels[kernel_of(name)])
+    count(result, CROWDS[0], load, "old-size", kernels["ours"], f"{APPEND} {OLD_SIZE}")
+    for number, (crowd, name) in alternate(
+        load.rounds, [(crowd, name) for crowd in CROWDS for name in kernels]
+    ):
+        take_seconds(result, crowd, load, name, kernels[name], number)
     figures(result)
     show(result)
     draw(curves(result))
@@ -156,15 +149,12 @@ def count(result, crowd, load, name, kernel, append=APPEND):
     if name in load.small:
         load = load._replace(sizes=load.sizes[:1])
     with step(f"count, {crowd.name}, {name}"):
-        segments, output, command = insncounts.count(kernel, script(crowd, load), **options(append))
-    result.command(f"count-{name}", command)
-    said = parse(output, crowd, load)
-    if len(segments) != len(said):
-        die(f"the QEMU plugin saw {len(segments)} segments of {len(said)}")
-    for one, segment in zip(said, segments):
-        kernel_insns = sum(
-            insns for symbol, insns in segment.insns.items() if symbol != insncounts.USER
+        segments, output = count_guest(
+            result, f"count-{name}", kernel, script(crowd, load), **options(append)
         )
+    said = parse(output, crowd, load)
+    symbol_counts.check_segments(segments, len(said))
+    for one, segment in zip(said, segments):
         found = {
             of: sum(segment.insns[symbol] for symbol in symbols) / one["ops"]
             for of, symbols in crowd.lookups.items()
@@ -176,7 +166,7 @@ def count(result, crowd, load, name, kernel, append=APPEND):
             crowd,
             name,
             one,
-            all_insns=kernel_insns / one["ops"],
+            all_insns=sum(segment.kernel().values()) / one["ops"],
             lookup_insns=found,
         )
 
@@ -197,10 +187,9 @@ def check_lookups(crowd, one, segment, found):
 
 def take_seconds(result, crowd, load, name, kernel, number):
     with step(f"seconds, {crowd.name}, {name}"):
-        machine = vm.Guest(kernel, script(crowd, load), cpus=1, **options())
-        with machine:
-            output = machine.finish().output
-    result.command(f"seconds-{name}", machine.command())
+        output = run_guest(
+            result, f"seconds-{name}", kernel, script(crowd, load), cpus=1, **options()
+        )
     for one in parse(output, crowd, load):
         keep(
             result,
@@ -242,17 +231,9 @@ def parse(output, crowd, load):
 # Figures.
 
 
-def chosen(result, kind, **wanted):
-    return [
-        one
-        for one in result.runs(kind)
-        if all(one[name] == value for name, value in wanted.items())
-    ]
-
-
 def curves(result):
     """[{table, crowd, operation, kernel -> {size: instructions}}]"""
-    found = {}
+    found: dict[tuple, dict] = {}
     for one in result.runs("count"):
         if one["crowd"] == MOUNTS.name:
             continue
@@ -275,11 +256,6 @@ def ratio_at_100(curve):
         for names in (("ours", "ours-again"), ("base", "again"))
     )
     return ours / base
-
-
-def furthest(values):
-    """From 1, either way."""
-    return max(values, key=lambda value: max(value, 1 / value))
 
 
 def figures(result):
@@ -313,12 +289,12 @@ def figures(result):
 def operations(result):
     """Whole operations: all that the kernel does for them."""
     ratios, aa = {}, []
-    for one in chosen(result, "count", kernel="ours"):
+    for one in result.runs("count", kernel="ours"):
         where = {name: one[name] for name in ("crowd", "operation", "size")}
         base = [
             run["all_insns"]
             for name in ("base", "again")
-            for run in chosen(result, "count", kernel=name, **where)
+            for run in result.runs("count", kernel=name, **where)
         ]
         ratio = one["all_insns"] / statistics.fmean(base)
         if one["crowd"] == MOUNTS.name:
@@ -336,7 +312,7 @@ def operations(result):
 
 def show(result):
     print(f"\n  accelerator: {result.data['machine']['accelerator']}")
-    print("\n  instructions of the look-ups of one operation, base and ours")
+    print("\n  instructions of the lookups of one operation, base and series")
     rows = []
     for one in curves(result):
         sizes = sorted(one["ours"])
@@ -350,19 +326,19 @@ def show(result):
                 f"{ratio_at_100(one):.3f}",
             )
         )
-    table(rows, ("table", "crowd", "operation", *all_sizes(result), "ours/base at 100"))
+    table(rows, ("table", "crowd", "operation", *all_sizes(result), "series/base at 100"))
     if result.runs("seconds"):
         show_seconds(result)
 
 
 def show_seconds(result):
-    print("\n  microseconds of one operation, base and ours, medians")
+    print("\n  microseconds of one operation, base and series, medians")
     rows = []
     for crowd in CROWDS:
         for name in dict.fromkeys(
-            one["operation"] for one in chosen(result, "seconds", crowd=crowd.name)
+            one["operation"] for one in result.runs("seconds", crowd=crowd.name)
         ):
-            sizes = sorted({one["size"] for one in chosen(result, "seconds", crowd=crowd.name)})
+            sizes = sorted({one["size"] for one in result.runs("seconds", crowd=crowd.name)})
             rows.append(
                 (
                     crowd.name,
@@ -388,8 +364,8 @@ def microseconds(result, kernel, crowd, operation, size):
     return "{:.1f}".format(
         statistics.median(
             one["nanoseconds"] / 1000
-            for one in chosen(
-                result, "seconds", kernel=kernel, crowd=crowd, operation=operation, size=size
+            for one in result.runs(
+                "seconds", kernel=kernel, crowd=crowd, operation=operation, size=size
             )
         )
     )

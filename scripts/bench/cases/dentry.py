@@ -2,13 +2,13 @@
 """Size of the dentry table, and how eagerly the dentry cache is shrunk.
 
 Table 4 of "Linux Kernel Hash Table Behavior" (2000) on today's code: kernels of
-user-mode Linux time look-ups with tables of 1/64 to 4 times the size that they
-have by default.  Small tables share the processor's cache with all else, large
-ones have short chains.
+user-mode Linux time lookups with tables of 1/64 to 4 times the default size.
+A small table leaves more of the processor's cache to other data; a large one
+has short chains.
 
 The "shrink" kernels of that table are today's vfs_cache_pressure: the same
-kernels, with little memory, run a load that uses some names, passes by others,
-and reads through a large file.
+kernels, with little memory, run a load that uses some names often and others
+once, and reads through a large file.
 """
 
 import re
@@ -16,14 +16,15 @@ import statistics
 from fractions import Fraction
 from typing import NamedTuple
 
-from bench import record
+from bench import record, usermode
 from bench.record import FOLDER, table
-from common import die, step
+from bench.rounds import alternate, run_turns
+from common import die
 from guest import uml
 from series import compose
 
 CONFIG = "CONFIG_BOOT_HASH=y\n"
-# Of the default.  "again" is the default once more: what it differs by is noise.
+# Of the default.  "again" is the default once more; its difference is noise.
 SIZES = {
     "1_64": Fraction(1, 64),
     "1_16": Fraction(1, 16),
@@ -71,7 +72,6 @@ PRESSURE = re.compile(
     re.M,
 )
 BUCKETS = re.compile(r"^dentry_bench: buckets (\d+)$", re.M)
-END = re.compile(r"^dentry_bench: end (-?\d+)$", re.M)
 
 PICTURE = FOLDER / "dentry.png"
 
@@ -87,12 +87,6 @@ def measure(result, load):
     draw(rows_of_picture(result))
 
 
-def boot(result, kernel, name, mem, append):
-    output = uml.boot(kernel.vmlinux, mem, append, LIMIT)
-    result.command(name, uml.command(kernel.vmlinux, mem, append))
-    return output
-
-
 def entries(size, default):
     """Words for the command line; none where memory decides."""
     if size in (DEFAULT, "again"):
@@ -103,13 +97,6 @@ def entries(size, default):
 def default_buckets(mem):
     """A bucket for 8 KiB of memory."""
     return mem << 7
-
-
-def alternate(rounds, kinds):
-    """(round, kind): every second round in the other order."""
-    for number in range(rounds):
-        for kind in kinds[::-1] if number % 2 else kinds:
-            yield number, kind
 
 
 # Sizes.
@@ -124,43 +111,25 @@ def time_sizes(result, kernel, load):
         f"dentry_bench.evict_mb={evicted}",
     ]
     turns = list(alternate(load.rounds, list(SIZES)))
-    with step("time look-ups of names by the size of the table") as progress:
-        for done, (number, size) in enumerate(turns):
-            progress.note = f"{done} of {len(turns)} kernels"
-            output = boot(
-                result,
-                kernel,
-                f"size-{size}",
-                MEMORY,
-                [*settings, *entries(size, default_buckets(MEMORY))],
-            )
-            result.run(
-                "size",
-                size=size,
-                round=number,
-                huge_pages=uml.HUGE in output,
-                **parse_sizes(output, size),
-            )
-        progress.note = f"{len(turns)} kernels"
+
+    def one_kernel(number, size):
+        append = [*settings, *entries(size, default_buckets(MEMORY))]
+        output = usermode.run(result, f"size-{size}", kernel, MEMORY, append, LIMIT)
+        result.run(
+            "size",
+            size=size,
+            round=number,
+            huge_pages=uml.HUGE in output,
+            **parse_sizes(output, size),
+        )
+
+    run_turns("time lookups of names by the size of the table", turns, one_kernel)
     result.machine(
         evicted_mb=evicted,
         default_buckets=default_buckets(MEMORY),
         uml_memory_mb=MEMORY,
         huge_pages=all(one["huge_pages"] for one in result.runs("size")),
     )
-
-
-def check_end(output):
-    refused = re.search(r"^hash_entries.*", output, re.M)
-    if refused:
-        die(f"the kernel's command line: {refused[0]}")
-    if END.findall(output) != ["0"]:
-        said = [line for line in output.splitlines() if line.startswith("dentry_bench: ")]
-        # What went wrong is said before the end.
-        die(
-            "the kernel's benchmark did not end well: "
-            f"{'; '.join(said[-2:]) if said else 'it never began'}"
-        )
 
 
 def buckets_of(output, size, mem):
@@ -176,7 +145,7 @@ def buckets_of(output, size, mem):
 
 def parse_sizes(output, size):
     """The cases that one kernel timed."""
-    check_end(output)
+    usermode.check_end("dentry_bench", output)
     found = [
         {
             "set": set_,
@@ -234,30 +203,31 @@ def best(result, *case):
 
 
 def press(result, kernel, load):
-    kinds = [(pressure, size) for size in PRESSURE_SIZES for pressure in PRESSURES]
-    turns = list(alternate(load.rounds, kinds))
-    with step("use and pass by names while memory is short") as progress:
-        for done, (number, (pressure, size)) in enumerate(turns):
-            progress.note = f"{done} of {len(turns)} kernels"
-            append = [
-                f"dentry_bench.pressure={pressure}",
-                f"dentry_bench.steps={load.steps}",
-                *entries(size, default_buckets(PRESSURE_MEMORY)),
-            ]
-            output = boot(result, kernel, f"pressure-{pressure}-{size}", PRESSURE_MEMORY, append)
-            result.run(
-                "pressure",
-                pressure=pressure,
-                size=size,
-                round=number,
-                **parse_pressure(output, pressure, size),
-            )
-        progress.note = f"{len(turns)} kernels"
+    def one_kernel(number, case):
+        pressure, size = case
+        append = [
+            f"dentry_bench.pressure={pressure}",
+            f"dentry_bench.steps={load.steps}",
+            *entries(size, default_buckets(PRESSURE_MEMORY)),
+        ]
+        output = usermode.run(
+            result, f"pressure-{pressure}-{size}", kernel, PRESSURE_MEMORY, append, LIMIT
+        )
+        result.run(
+            "pressure",
+            pressure=pressure,
+            size=size,
+            round=number,
+            **parse_pressure(output, pressure, size),
+        )
+
+    cases = [(pressure, size) for size in PRESSURE_SIZES for pressure in PRESSURES]
+    run_turns("use names while memory is short", list(alternate(load.rounds, cases)), one_kernel)
 
 
 def parse_pressure(output, pressure, size):
     """What one kernel counted in the second half of its load."""
-    check_end(output)
+    usermode.check_end("dentry_bench", output)
     found = [tuple(map(int, numbers)) for numbers in PRESSURE.findall(output)]
     if len(found) != 1 or found[0][0] != pressure:
         die(

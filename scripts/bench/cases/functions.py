@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """Hash functions of 25 years on the keys of a running kernel.
 
-A guest, whose kernel has bench-src/kernel/hash_keys built in, unpacks a
-part of its own source on an ext4, makes, looks up and renames files on another,
-reads and lists all, and then shows what pages, buffers, names and inodes in its
-memory are hashed by.  bench-src/host/hash_functions.c, on the host,
-puts the functions of CITI TR 00-1 on these keys, those of mainline and ours,
-with tables of 2^8 to 2^20 buckets, and the same on keys like the paper's own
-(paper_keys.py).
+The guest's kernel has bench-src/kernel/hash_keys built in.  It unpacks a
+part of its own source on an ext4, creates, looks up and renames files on
+another, reads and lists all files, and then shows the keys of the pages,
+buffers, names and inodes in its memory.  On the host,
+bench-src/host/hash_functions.c applies the functions of CITI TR 00-1,
+of mainline and of the series to these keys, with tables of 2^8 to 2^20 buckets,
+and to keys like those of the paper (citi_keys.py).
 
-Nothing here depends on the time that it takes but for the nanoseconds of a
-hash.  The copies of functions in the program are held to the kernel's: the
-guest shows results of its functions, which the program must get as well, and
-the chains that come of the keys must be those that the kernel's tables have.
+Only the nanoseconds of a hash depend on time.  The program's copies of the
+functions are checked against the kernel: it must get the results that the guest
+shows for some keys, and the chains computed from the keys must be those of the
+kernel's tables.
 
-Where mainline has no table any more, for pages and for buffers, hash_64() of
-the sum of both words stands for it, which is what hash_long() and hash_ptr()
-are.
+Mainline has no table of pages and none of buffers today.  hash_64() of the sum
+of both words, which hash_long() and hash_ptr() are, takes its place.
 """
 
 import re
@@ -24,12 +23,15 @@ import shlex
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bench import paper_keys, record
+from bench import citi_keys, record
+from bench.jobs import mkfs_ext4, run_guest
 from bench.record import table
+from bench.rounds import remaining
+from bench.sides import note_machine
 from common import ROOT, die, run, step
-from guest import hashstats_file, initramfs, uml, vm
+from guest import hashstats_file, initramfs, uml
 from kernel import build
 from series import compose, gitcmd, source
 
@@ -70,7 +72,6 @@ MEMORY = "1G"
 DISK = "1G"
 CPUS = 2
 SECONDS = 240
-UUID = "b007a5b0-0000-4000-8000-00000000000"
 SECTION = re.compile(r"^=== (\S+)\n", re.M)
 
 NUMBER = r"(\d+\.\d+)"
@@ -115,9 +116,9 @@ class Paper(NamedTuple):
 
 
 def papers():
-    buffers = paper_keys.buffers(paper_keys.FULL, 37_256)
-    after = paper_keys.buffers(paper_keys.AFTER, 2644)
-    inodes = paper_keys.inodes(9785)
+    buffers = citi_keys.buffers(citi_keys.FULL, 37_256)
+    after = citi_keys.buffers(citi_keys.AFTER, 2644)
+    inodes = citi_keys.inodes(9785)
     return {
         "paper-buffers": Paper("buffer", 14, buffers, "Buffers under load", 1),
         "paper-buffers-after": Paper("buffer", 14, after, "Buffers after the load", 2),
@@ -132,19 +133,12 @@ def measure(result, load):
     result.kernel(kernel)
     program = initramfs.tools() / "hash_functions"
     result.data["kernels"]["hash_functions"] = {"sha256": record.digest(program)}
-    accel = vm.accelerator(kernel.vmlinux)
-    result.machine(accelerator=f"{accel.name} ({accel.reason})")
+    note_machine(result, kernel)
     record.FOLDER.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     for draw in range(load.draws):
-        one_guest(
-            result,
-            kernel,
-            program,
-            load,
-            draw,
-            remaining(draw, load.draws, time.monotonic() - start),
-        )
+        left = remaining(draw, load.draws, time.monotonic() - start)
+        one_guest(result, kernel, program, load, draw, left)
     for name, paper in papers().items():
         count_paper(result, program, name, paper)
     count_far(result, program)
@@ -166,19 +160,11 @@ def build_kernel():
 # The guest and its keys.
 
 
-def remaining(done, draws, seconds):
-    if not done:
-        return "a minute at most" if draws == 1 else "minutes in all"
-    left = seconds / done * (draws - done)
-    return f"about {left:.0f} s were left at its start"
-
-
-def one_guest(result, kernel, program, load, draw, note=""):
+def one_guest(result, kernel, program, load, draw, left=""):
     name = f"guest-{draw}"
-    with step(f"keys of a running kernel, {draw + 1} of {load.draws}") as now:
-        now.note = note
+    with step(f"keys of a running kernel, {draw + 1} of {load.draws}") as progress:
+        progress.note = left
         found = sections(collect(result, kernel, load, draw))
-        now.note += f"; {found['page'].count(chr(10))} pages"
     for line in found["fstree"].splitlines():
         what, _, value = line.partition(": ")
         result.run("load", draw=draw, what=what, value=float(value))
@@ -204,11 +190,9 @@ def script(load, draw):
     # Addresses depend on what was allocated before.
     lines += ["mount -t tmpfs draw /draw"] * draw
     for number, (disk, block) in enumerate((("/dev/vda", 4096), ("/dev/ram0 512M", 1024))):
-        uuid = f"{UUID}{number}"
         folder = ("/one", "/two")[number]
         lines += [
-            f"mkfs.ext4 -q -b {block} -N 65536 -U {uuid} "
-            f"-E nodiscard,lazy_itable_init=1,hash_seed={uuid} {disk}",
+            mkfs_ext4(disk, f"-b {block} -N 65536", number=number),
             f"mount -t ext4 -o noinit_itable {disk.split()[0]} {folder}",
         ]
     lines += [
@@ -238,7 +222,9 @@ def collect(result, kernel, load, draw):
             *load.folders,
             repo=source.base_repo(),
         )
-        machine = vm.Guest(
+        output = run_guest(
+            result,
+            "guest",
             kernel,
             script(load, draw),
             mem=MEMORY,
@@ -248,9 +234,6 @@ def collect(result, kernel, load, draw):
             programs=["mkfs.ext4"],
             qemu=["-drive", f"file={archive},format=raw,if=virtio,readonly=on"],
         )
-        with machine:
-            output = machine.finish().output
-    result.command("guest", machine.command())
     return output
 
 
@@ -332,7 +315,13 @@ def count(result, program, name, keys, *words):
 
 def parse(text, timed=True):
     """What hash_functions printed: keys, rows, chains, times, vectors."""
-    found = {"keys": {}, "rows": [], "chains": [], "times": [], "vectors": None}
+    found: dict[str, Any] = {
+        "keys": {},
+        "rows": [],
+        "chains": [],
+        "times": [],
+        "vectors": None,
+    }
     for line in text.splitlines():
         if match := KEYS.fullmatch(line):
             found["keys"][match[1]] = int(match[2])
@@ -344,7 +333,10 @@ def parse(text, timed=True):
                     match[1],
                     match[2],
                     int(match[3]),
-                    dict(tuple(map(int, word.split(":"))) for word in match[4].split()),
+                    {
+                        int(n): int(buckets)
+                        for n, _, buckets in (word.partition(":") for word in match[4].split())
+                    },
                 )
             )
         elif match := TIME.fullmatch(line):
@@ -464,18 +456,10 @@ def printed_histogram(number):
 def count_far(result, program):
     """Keys that differ in their upper half, for the constants alone."""
     with step("functions, far"):
-        count(result, program, "far", paper_keys.far(), "-n")
+        count(result, program, "far", citi_keys.far(), "-n")
 
 
 # Figures.
-
-
-def chosen(result, kind, **wanted):
-    return [
-        one
-        for one in result.runs(kind)
-        if all(one[name] == value for name, value in wanted.items())
-    ]
 
 
 def guests(result):
@@ -488,8 +472,8 @@ def full_rows(result, kind, function):
     """The rows of each guest for the table whose load is nearest to 1."""
     rows = []
     for name in guests(result):
-        bits = chosen(result, "histogram", set=name, key=kind, function=function)[0]["bits"]
-        rows += chosen(result, "spread", set=name, key=kind, function=function, bits=bits)
+        bits = result.runs("histogram", set=name, key=kind, function=function)[0]["bits"]
+        rows += result.runs("spread", set=name, key=kind, function=function, bits=bits)
     return rows
 
 
@@ -497,7 +481,7 @@ def all_rows(result, kind, function):
     return [
         row
         for name in guests(result)
-        for row in chosen(result, "spread", set=name, key=kind, function=function)
+        for row in result.runs("spread", set=name, key=kind, function=function)
     ]
 
 
@@ -512,7 +496,7 @@ def figures(result):
             f"{kind}_keys",
             max(
                 one["keys"]
-                for one in chosen(result, "keys", key=kind)
+                for one in result.runs("keys", key=kind)
                 if one["set"].startswith("guest-")
             ),
         )
@@ -530,7 +514,7 @@ def side_figures(result, kind, side, function):
     result.figure(f"{kind}_{side}_vs_ideal", worst(full))
     result.figure(f"{kind}_{side}_miss_vs_ideal", worst(full, "miss"))
     result.figure(f"{kind}_{side}_worst_vs_ideal", worst(all_rows(result, kind, function)))
-    (time,) = chosen(result, "time", key=kind, function=function)
+    (time,) = result.runs("time", key=kind, function=function)
     result.figure(f"{kind}_{side}_ns", time["waits_ns"])
 
 
@@ -554,10 +538,10 @@ def constant_figures(result):
 
 def against_64(result, name, function):
     """Nodes of a function divided by those of hash_64(), at the worst."""
-    ours = chosen(result, "spread", set=name, function=function)
+    ours = result.runs("spread", set=name, function=function)
     hash_64 = {
         (row["key"], row["bits"]): row["hit"]
-        for row in chosen(result, "spread", set=name, function="hash-64")
+        for row in result.runs("spread", set=name, function="hash-64")
     }
     return max(row["hit"] / hash_64[row["key"], row["bits"]] for row in ours)
 
@@ -570,7 +554,7 @@ def paper_figures(result):
             ("mult", paper_mult(paper)),
             ("ours", OURS[paper.kind]),
         ):
-            (row,) = chosen(result, "spread", set=name, function=function)
+            (row,) = result.runs("spread", set=name, function=function)
             result.figure(f"{label}_{side}_vs_ideal", worst([row]))
             result.figure(f"{label}_{side}_longest", row["longest"])
 
@@ -611,7 +595,7 @@ def show(result):
 
 def shown_row(result, kind, function, first):
     rows = full_rows(result, kind, function)
-    (time,) = chosen(result, "time", key=kind, function=function)
+    (time,) = result.runs("time", key=kind, function=function)
     row = [row for row in rows if row["set"] == first][0]
     mark = "*" if OURS.get(kind) == function else ""
     return (
@@ -641,10 +625,10 @@ def show_paper(result):
 def show_histogram(result, name, kind, title, functions):
     """In the paper's columns: the paper's own, if any, and what came here."""
     columns = [
-        (f"paper's {one['histogram']}", one["rows"]) for one in chosen(result, "paper", set=name)
+        (f"paper's {one['histogram']}", one["rows"]) for one in result.runs("paper", set=name)
     ]
     for function in functions:
-        (one,) = chosen(result, "histogram", set=name, key=kind, function=function)
+        (one,) = result.runs("histogram", set=name, key=kind, function=function)
         columns.append((function, one["rows"]))
     print(f"\n  {title}: {one['objects']} in {1 << one['bits']} buckets")
     lines = [[row[0]] for row in columns[0][1]]
@@ -665,7 +649,7 @@ def rows_of_picture(result):
             "series": {},
         }
         for function in ("original", paper_mult(paper), OURS[paper.kind]):
-            (one,) = chosen(result, "histogram", set=name, function=function)
+            (one,) = result.runs("histogram", set=name, function=function)
             panel["series"][function] = one["chains"]
             panel["number"] = one["objects"]
         panels.append(panel)

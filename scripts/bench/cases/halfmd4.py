@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Nanoseconds to hash the name of a directory entry: base against ours.
+"""Nanoseconds to hash the name of a directory entry: base and series.
 
 fs/ext4/hash.c of both is built with the flags of a kernel and runs natively in
-user space (bench-src/host/dirhash/dirhash_bench.c), in turns, in one
-program; no kernel runs.  Once more as kernels are built that fear indirect
-calls: the base makes one for each 32 bytes.
+user space (bench-src/host/dirhash/dirhash_bench.c), alternated in one
+program; no kernel runs.  A second build has retpolines, since the base makes an
+indirect call for each 32 bytes.
 
-The figures are times, ours divided by the base's: below 1 is faster, 0.714 is
-1.4 times as fast.  ratio_N is half-MD4 with char signed, as file systems made
-on x86 have it, for names of N bytes, one after the other; with the prefix
+The figures are times of the series divided by the base's: below 1 is faster,
+0.714 is 1.4 times as fast.  ratio_N is half-MD4 with char signed, as file
+systems made on x86 have it, for independent names of N bytes; with the prefix
 
-  chain_      until the hash is there, with nothing else to do meanwhile
+  chain_      each name waits for the hash of the last one
   unsigned_   with char unsigned, as file systems made on other machines
   tea_        TEA in place of half-MD4
   retpoline_  as above, with retpolines
@@ -24,8 +24,10 @@ import re
 
 from bench import dirhash, record
 from bench.record import FOLDER, table
+from bench.rounds import furthest
 from common import BUILD, die, run, step
-from series import compose, gitcmd, source
+from kernel import variants
+from series import compose, source
 
 PROGRAM = "dirhash_bench"
 HASHES = ("half_md4", "half_md4_unsigned", "tea")
@@ -55,13 +57,13 @@ LINE = re.compile(
 
 def measure(result, rounds):
     """The whole benchmark."""
-    base = gitcmd.ref("base", source.base_repo())
+    base = variants.base_commit()
     ours = compose.compose()
-    texts = [dirhash.text(commit) for commit in (base, ours)]
+    texts = dirhash.text(base), dirhash.text(ours)
     for name, commit in (("base", base), ("patched", ours)):
         result.data["kernels"][name] = {"version": source.version(), "commit": commit}
     for compiler in COMPILERS:
-        program = dirhash.build(PROGRAM, *texts, compiler)
+        program = dirhash.build(PROGRAM, *texts, compiler=compiler)
         result.data["kernels"][f"{PROGRAM}-{compiler}"] = {"sha256": record.digest(program)}
         for one in time_names(result, program, compiler, rounds):
             result.run("names", compiler=compiler, **one)
@@ -143,18 +145,18 @@ def figures(result):
         max(ratio(one) for one in result.runs("names") if MIXED < one["length"] <= 16),
     )
     again = [one["again_ns"] / one["base_ns"] for one in result.runs("names")]
-    result.figure("aa_ratio_worst", max(again, key=lambda value: max(value, 1 / value)))
+    result.figure("aa_ratio_worst", furthest(again))
 
 
 def show(result):
     for prefix, (compiler, name, how) in SERIES.items():
         print(
             f"\n  {name}, {how}, {compiler}: ns a name; "
-            f"{prefix}ratio is ours to the faster of the base's two"
+            f"{prefix}ratio is the series to the faster of the base's two"
         )
         table(
             [row(one) for one in chosen(result, compiler, name, how).values()],
-            ("bytes", "base", "base again", "ours", "ratio"),
+            ("bytes", "base", "base again", "series", "ratio"),
         )
 
 

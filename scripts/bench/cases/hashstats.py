@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What /proc/hashstats costs: to read it, and in every look-up of a name."""
+"""The cost of /proc/hashstats: a read of it, and each lookup of a name."""
 
-import re
 import statistics
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
-from bench import insncounts
+from bench import symbol_counts
+from bench.jobs import count_guest, fields, run_guest
 from bench.record import table
+from bench.sides import build_kernels, check_counting, note_machine
 from common import die, step
 from guest import hashstats_file, vm
-from kernel import build, variants
 
 BUCKETS = 1 << 21
 FILES = 50_000
 # fstree deletes one file in eight, and a directory has 40.
 DIRS = FILES * 8 // 7 // 40 + 1
-# One reader needs no more.  With two, QEMU 7.2 without KVM at times runs a
-# breakpoint that the kernel, patching itself at boot, has taken away again.
-MACHINE = {"mem": "1G", "cpus": 1}
+# There is one reader.  With two processors, QEMU 7.2 without KVM sometimes runs
+# a breakpoint that the kernel, which patches itself at boot, has removed.
+MACHINE: dict[str, Any] = {"mem": "1G", "cpus": 1}
 READ_SECONDS = 60
 COUNT_SECONDS = 60
 
@@ -26,12 +27,12 @@ OURS = ("folio_wait", "bit_wait", "dentry_lookup")
 
 LOOKUP = "__d_lookup_rcu"
 COUNTER = "d_count_lookup"
-# All that a look-up runs; more is listed where it ran.
+# All functions of a lookup; others are listed if they ran.
 PARTS = (LOOKUP, "__d_lookup_rcu_op_compare", COUNTER, "boot_hash_count_lookup")
 CALLERS = ("lookup_fast", "d_alloc_parallel")
 LISTED = (*PARTS, *CALLERS, "__d_lookup")
-# Chains must be short, or they differ by chance from boot to boot.  The old
-# parameter, in digits, is known to both kernels.
+# Long chains differ by chance from boot to boot.  Both kernels know the old
+# parameter, in digits.
 COUNT_APPEND = "nokaslr dhash_entries=1048576"
 SEGMENTS = ("files", "missing")
 
@@ -70,13 +71,10 @@ LOADS = {"quick": Load(5, 2, 5), "usual": Load(21, 2, 10), "long": Load(101, 5, 
 
 def measure(result, load):
     """The whole benchmark."""
-    insncounts.plugin()  # missing support shows before the builds
-    ours = build.patched()
-    base = variants.base()
-    for kernel in (base, ours):
-        result.kernel(kernel)
-    accel = vm.accelerator(ours.vmlinux)
-    result.machine(accelerator=f"{accel.name} ({accel.reason})")
+    symbol_counts.plugin()  # a QEMU without plugins fails before the builds
+    kernels = build_kernels(result)
+    base, ours = kernels.values()
+    note_machine(result, ours)
     read_file(result, ours, load.runs)
     table_bytes(result, ours)
     count_lookups(result, base, ours, load.pairs, load.rounds)
@@ -119,7 +117,7 @@ def parse_reads(output):
                 f"least {FILES}"
             )
         yield {
-            "read_ms": float(re.search(r"^read-ms-median: (\S+)$", timed, re.M)[1]),
+            "read_ms": float(fields(timed)["read-ms-median"]),
             "objects": dentry["objects"],
             "walk_us": dentry["walk-us"],
             "walk_longest_us": dentry["walk-longest-us"],
@@ -146,12 +144,10 @@ def summary(result, reads):
 
 
 def table_bytes(result, kernel):
-    """Share of 1 GiB that the tables take which we add or enlarge."""
+    """Share of 1 GiB of the tables that the series adds or enlarges."""
     with step("sizes of the tables at 1 GiB"):
-        machine = vm.Guest(kernel, "cat /proc/hashstats", **MACHINE)
-        with machine:
-            tables = hashstats_file.parse(machine.finish().output)
-    result.command("sizes", machine.command())
+        output = run_guest(result, "sizes", kernel, "cat /proc/hashstats", **MACHINE)
+    tables = hashstats_file.parse(output)
     sizes = {name: tables[name]["bytes"] for name in OURS}
     result.run("sizes", **sizes)
     result.figure("table_bytes_share_1g", sum(sizes.values()) / (1 << 30))
@@ -159,9 +155,7 @@ def table_bytes(result, kernel):
 
 def count_lookups(result, base, ours, pairs, rounds):
     """Alternate the two kernels, each alike, and count instructions."""
-    with step("check the counting of instructions"):
-        insns = insncounts.check(ours.vmlinux)
-    result.run("known-loop", instructions=insns, counted=insns)
+    check_counting(result, ours)
     for pair in range(pairs):
         for kernel in (base, ours):
             with step(f"count look-ups, {kernel.flavour} kernel, {pair + 1} of {pairs}"):
@@ -174,10 +168,15 @@ def count(result, kernel, rounds):
     """One guest: counting off, and with our kernel then on."""
     states = ["off"] if kernel.flavour == "base" else ["off", "on"]
     job = (COUNT_JOB + COUNT_ON_JOB * ("on" in states)).format(files=1000, rounds=rounds)
-    segments, output, command = insncounts.count(
-        kernel, job, mem="512M", append=COUNT_APPEND, timeout=COUNT_SECONDS
+    segments, output = count_guest(
+        result,
+        f"count-{kernel.flavour}",
+        kernel,
+        job,
+        mem="512M",
+        append=COUNT_APPEND,
+        timeout=COUNT_SECONDS,
     )
-    result.command(f"count-{kernel.flavour}", command)
     if [s.label for s in segments] != [1, 2] * len(states):
         die(
             f"the QEMU plugin saw segments {[s.label for s in segments]}, "
@@ -258,7 +257,8 @@ def same_again(runs):
     """Every second guest of one kernel against the others: the noise."""
     size = len(SEGMENTS)
     guests = [runs[n : n + size] for n in range(0, len(runs), size)]
-    return per_call(sum(guests[1::2], [])) / per_call(sum(guests[::2], []))
+    odd, even = (list(chain(*half)) for half in (guests[1::2], guests[::2]))
+    return per_call(odd) / per_call(even)
 
 
 def list_symbols(result):

@@ -2,29 +2,31 @@
 """Herds: 512 threads that wait for one slow disk, and who is woken for whom.
 
 The four phases of tiobench and three herds (bench-src/guest/herd.c) run
-with the base kernel, with ours, and with ours at the base's 256 queues, which
-tells apart what the filter does and what the size does.  Times are measured
-with nothing counted; wake-ups are counted in guests of their own, for the base
-by a kernel with counters patched in (countedbase.py).
+with the base kernel, with the series, and with the series at the base's 256
+queues, which tells the effect of the filter from that of the size.  Times are
+taken with counters off.  Wakeups are counted in guests of their own; the base's
+kernel has counters patched in for that (kernel/variants.py).
 """
 
 import shutil
 import statistics
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from bench.jobs import UUID, fields, split_counters
 from bench.record import table
+from bench.rounds import alternate, paired
+from bench.sides import build_kernels, note_machine
 from common import die, run, step
 from guest import hashstats_file, vm
-from kernel import build, variants
+from kernel import variants
 
-MACHINE = {"mem": "4G", "cpus": 2}
+MACHINE: dict[str, Any] = {"mem": "4G", "cpus": 2}
 THREADS = 512
 SMALL = "hash_entries=folio_wait:256,bit_wait:256"
 # About what the disks of the report of 2004 gave.
 DISK = {"throttling.bps-total": 20 << 20, "throttling.iops-total": 1000}
 # Files and their inodes; a file system whose inodes fill a block each.
 DISKS = {"data": ("2G", "-N", "4096"), "inodes": ("1G", "-N", "65536", "-I", "4096")}
-UUID = "b007a5b0-0000-4000-8000-000000000000"
 PHASES = {
     "write": "Write",
     "random-write": "Random Write",
@@ -65,17 +67,14 @@ LOADS = {
 
 def measure(result, load):
     """The whole benchmark."""
-    ours = build.patched()
-    base = variants.base()
+    base, ours = build_kernels(result).values()
     counted = variants.base_counting_wakeups()
-    for kernel in (base, ours, counted):
-        result.kernel(kernel)
-    accel = vm.accelerator(ours.vmlinux)
-    result.machine(accelerator=f"{accel.name} ({accel.reason})")
+    result.kernel(counted)
+    note_machine(result, ours)
     for number in range(load.countings):
         count_all(result, sides(counted, ours), load, number)
-    for number in range(load.rounds):
-        time_all(result, sides(base, ours), load, number)
+    for number, side in alternate(load.rounds, sides(base, ours)):
+        take_rates(result, side, load, number)
     counter_figures(result)
     throughput_figures(result)
     show(result)
@@ -85,13 +84,11 @@ def sides(base, ours):
     return [Side("base", base), Side("ours", ours), Side("ours-256", ours, SMALL)]
 
 
-def time_all(result, order, load, number):
-    """One round: each kernel once, every second round in the other order."""
-    for side in order[::-1] if number % 2 else order:
-        with step(f"throughput, {side.name}, {number + 1} of {load.rounds}") as now:
-            reports = boot(result, side, load, False, now)
-        for report in reports:
-            result.run("throughput", kernel=side.name, round=number, **values(report))
+def take_rates(result, side, load, number):
+    with step(f"throughput, {side.name}, {number + 1} of {load.rounds}") as now:
+        reports = boot(result, side, load, False, now)
+    for report in reports:
+        result.run("throughput", kernel=side.name, round=number, **values(report))
 
 
 def count_all(result, order, load, number):
@@ -155,9 +152,9 @@ def make_disks(folder):
                 "-q",
                 "-F",
                 "-U",
-                UUID,
+                UUID.format(0),
                 "-E",
-                f"hash_seed={UUID}",
+                f"hash_seed={UUID.format(0)}",
                 *options,
                 folder / name,
                 size,
@@ -187,10 +184,8 @@ def parse(output):
     """A dict for each phase: what herd printed, and the file as `stats`."""
     reports = []
     for part in output.split("phase: ")[1:]:
-        text, _, rest = ("phase: " + part).partition("=== counters\n")
-        report = dict(line.split(": ", 1) for line in text.splitlines())
-        report["stats"] = rest.partition("=== end\n")[0]
-        reports.append(report)
+        text, stats = split_counters("phase: " + part)
+        reports.append(fields(text) | {"stats": stats})
     found = [report["phase"] for report in reports]
     if found != [*PHASES, *HERDS]:
         die(
@@ -218,14 +213,6 @@ def counters(report):
         yield name, {short: int(tables[name][label]) for short, label in LABELS.items()}
 
 
-def chosen(result, kind, **wanted):
-    return [
-        one
-        for one in result.runs(kind)
-        if all(one[name] == value for name, value in wanted.items())
-    ]
-
-
 def per_wake(runs, many):
     """Entries or calls for other keys, for each wake-up."""
     wakes = sum(one["wakes"] for one in runs)
@@ -237,7 +224,7 @@ def per_wake(runs, many):
 def counter_figures(result):
     suffix = {"base": "_base", "ours": "", "ours-256": "_256"}
     for kind in KINDS:
-        runs = chosen(result, "counters", kernel=kind)
+        runs = result.runs("counters", kernel=kind)
         result.figure(f"foreign_calls_per_wake{suffix[kind]}", per_wake(runs, "called"))
         result.figure(f"foreign_examined_per_wake{suffix[kind]}", per_wake(runs, "examined"))
         herds = [worst(result, kind, phase) for phase in [*PHASES, *HERDS]]
@@ -246,11 +233,11 @@ def counter_figures(result):
 
 def worst(result, kind, phase):
     """Of the two tables together: a phase lives of one of them."""
-    return per_wake(chosen(result, "counters", kernel=kind, phase=phase), "examined")
+    return per_wake(result.runs("counters", kernel=kind, phase=phase), "examined")
 
 
 def rates(result, kind, phase):
-    return [one["mb_per_second"] for one in chosen(result, "throughput", kernel=kind, phase=phase)]
+    return [one["mb_per_second"] for one in result.runs("throughput", kernel=kind, phase=phase)]
 
 
 def throughput_figures(result):
@@ -258,17 +245,11 @@ def throughput_figures(result):
         name = phase.replace("-", "_")
         base = sorted(rates(result, "base", phase))
         for kind, suffix in ("ours", ""), ("ours-256", "_256"):
-            result.figure(f"throughput_ratio_{name}{suffix}", paired(result, kind, phase))
+            result.figure(
+                f"throughput_ratio_{name}{suffix}",
+                paired(result, "throughput", "mb_per_second", kind, phase=phase),
+            )
         result.figure(f"throughput_spread_{name}", base[-1] / base[0])
-
-
-def paired(result, kind, phase):
-    """Median of the rounds' ratios."""
-    ratios = []
-    for base in chosen(result, "throughput", kernel="base", phase=phase):
-        (same,) = chosen(result, "throughput", kernel=kind, phase=phase, round=base["round"])
-        ratios.append(same["mb_per_second"] / base["mb_per_second"])
-    return statistics.median(ratios)
 
 
 def show(result):
@@ -294,7 +275,7 @@ def show(result):
 
 def median(result, kind, phase, name):
     return statistics.median(
-        one[name] for one in chosen(result, "throughput", kernel=kind, phase=phase)
+        one[name] for one in result.runs("throughput", kernel=kind, phase=phase)
     )
 
 
@@ -331,7 +312,7 @@ def show_counters(result):
     for phase in [*PHASES, *HERDS]:
         for name in TABLES:
             counts = [
-                chosen(result, "counters", kernel=kind, phase=phase, table=name) for kind in KINDS
+                result.runs("counters", kernel=kind, phase=phase, table=name) for kind in KINDS
             ]
             if any(one["wakes"] for one in sum(counts, [])):
                 rows.append((f"{phase}: {name}", *counter_cells(counts)))

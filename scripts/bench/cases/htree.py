@@ -1,50 +1,44 @@
 # SPDX-License-Identifier: GPL-2.0
 """One large directory of ext4 with each of its hashes: leaves and instructions.
 
-bench-src/guest/htree.c makes the files of one directory, looks them up
-when names and inodes are not in memory, and then removes a file and makes
-another, both at random, as often as there are files; with names of several
-patterns, on a RAM disk with blocks of 4 KiB and without a journal.
+bench-src/guest/htree.c creates the files of one directory and looks them
+up when names and inodes are not in memory.  Then it removes a random file and
+creates another, as often as there are files.  Names follow several patterns;
+the file system is on a RAM disk, with blocks of 4 KiB and without a journal.
 
-How full the leaves are is read from the leaves (debugfs, htree_dump): the bytes
-that the entries in use need, by leaf.  Instructions are those of the kernel on
-one processor, without those of the clock.  Base and ours must leave the same
-directory: in each leaf the same names with the same hashes at the same places.
+The leaves are read with debugfs (htree_dump): the bytes that the entries in use
+need, by leaf.  Instructions are those of the kernel on one processor, without
+those of the clock.  Base and series must leave the same directory: in each leaf
+the same names with the same hashes at the same places.
 
 The figures are, for each hash H and pattern P:
 
   fill_H_P, fill_churned_H_P  bytes filled of a leaf's 4096, before and after
                               the removals
-  insn_PHASE_H_P              instructions of an operation with ours
+  insn_PHASE_H_P              instructions of an operation of the series
   insn_ratio_PHASE_H_P        the same divided by the base's
-  insn_hash_H_P               instructions of fs/ext4/hash.c of one create with
-  insn_hash_base_H_P          ours and with the base
+  insn_hash_H_P               instructions of fs/ext4/hash.c in one create of
+  insn_hash_base_H_P          the series and of the base
 
 and insn_aa_ratio_worst, the base divided by itself, furthest from 1.
 """
 
 import hashlib
 import re
-import time
 from typing import NamedTuple
 
-from bench import insncounts
-from bench.cases.xattr import (
-    CLOCK,
-    check_memory,
-    functions,
-    furthest,
-    remaining,
-)
+from bench import symbol_counts
+from bench.jobs import count_guest, mkfs_ext4
 from bench.record import table
-from common import die, step
-from kernel import build, variants
+from bench.rounds import furthest, run_jobs
+from bench.sides import build_kernels, check_counting, kernel_of
+from bench.symbols import clock_functions, functions_of
+from common import die
 
 # As tune2fs calls them; the number is that on the disk.
 HASHES = {"legacy": 0, "half_md4": 1, "tea": 2}
 PHASES = ("create", "lookup", "churn")
 BLOCK = 4096
-UUID = "b007a5b0-0000-4000-8000-000000000000"
 DISK = "512M"
 MEMORY = "2G"
 APPEND = "nokaslr"
@@ -80,16 +74,16 @@ class Cell(NamedTuple):
 
 def measure(result, load):
     """The whole benchmark."""
-    insncounts.plugin()  # missing support shows before the builds
-    ours = build.patched()
-    base = variants.base()
-    for kernel in (base, ours):
-        result.kernel(kernel)
+    symbol_counts.plugin()  # a QEMU without plugins fails before the builds
+    kernels = build_kernels(result)
     result.machine(accelerator="tcg (instructions are counted)")
-    with step("check the counting of instructions"):
-        insns = insncounts.check(ours.vmlinux)
-    result.run("known-loop", instructions=insns, counted=insns)
-    carry_out(result, load, {"base": base, "again": base, "ours": ours})
+    check_counting(result, kernels["ours"])
+    run_jobs(
+        plan(load),
+        lambda cell: run_cell(result, load, cell, kernels[kernel_of(cell.kernel)]),
+        title=" ".join,
+        work=lambda cell: 1,
+    )
     check_same(result)
     figures(result)
     show(result)
@@ -106,15 +100,6 @@ def plan(load):
     ]
 
 
-def carry_out(result, load, kernels):
-    cells, start = plan(load), time.monotonic()
-    for number, cell in enumerate(cells):
-        title = " ".join(cell)
-        with step(f"{title}, {number + 1} of {len(cells)}") as now:
-            now.note = remaining(number, len(cells), time.monotonic() - start)
-            run_cell(result, load, cell, kernels[cell.kernel])
-
-
 def script(cell, files):
     """The same file system each time; it is read when it is not mounted."""
     load = f"htree /mnt/d %s -n {files} -p {cell.pattern}"
@@ -129,9 +114,10 @@ def script(cell, files):
         "\n".join(
             [
                 "echo 0 > /proc/sys/vm/dirty_writeback_centisecs",
-                f"mkfs.ext4 -q -b {BLOCK} -I 256 -m 0 -O ^has_journal "
-                f"-N {2 * files} -U {UUID} "
-                f"-E nodiscard,lazy_itable_init=1,hash_seed={UUID} /dev/ram0 {DISK}",
+                mkfs_ext4(
+                    f"/dev/ram0 {DISK}",
+                    f"-b {BLOCK} -I 256 -m 0 -O ^has_journal -N {2 * files}",
+                ),
                 f"tune2fs -E hash_alg={cell.hash} /dev/ram0 > /dev/null",
                 mount,
                 "mkdir /mnt/d",
@@ -153,7 +139,9 @@ def script(cell, files):
 
 
 def run_cell(result, load, cell, kernel):
-    segments, output, command = insncounts.count(
+    segments, output = count_guest(
+        result,
+        f"{cell.kernel}-{cell.hash}",
         kernel,
         script(cell, load.files),
         mem=MEMORY,
@@ -161,17 +149,15 @@ def run_cell(result, load, cell, kernel):
         programs=["mkfs.ext4", "tune2fs", "debugfs"],
         timeout=60 + SECONDS_A_FILE * load.files,
     )
-    result.command(f"{cell.kernel}-{cell.hash}", command)
     reports, dumps = parse(output, load.files)
-    if len(segments) != len(PHASES):
-        die(f"the QEMU plugin saw {len(segments)} segments of {len(PHASES)}")
+    symbol_counts.check_segments(segments, len(PHASES))
     symbols = {
-        "clock": functions(kernel, *CLOCK),
-        "hash": functions(kernel, HASH),
-        "names": functions(kernel, "fs/ext4/namei.o"),
+        "clock": clock_functions(kernel),
+        "hash": functions_of(kernel, HASH),
+        "names": functions_of(kernel, "fs/ext4/namei.o"),
     }
     for phase, segment, seconds in zip(PHASES, segments, reports):
-        check_memory(segment)
+        symbol_counts.check_memory(segment)
         result.run(
             "phase",
             **cell._asdict(),
@@ -206,11 +192,7 @@ def parse(output, files):
 
 def instructions(segment, symbols):
     """Those of the kernel, all and some of them."""
-    kernel = {
-        name: insns
-        for name, insns in segment.insns.items()
-        if name != insncounts.USER and name not in symbols["clock"]
-    }
+    kernel = segment.kernel(without=symbols["clock"])
     return {
         "insns": sum(kernel.values()),
         "hash_insns": sum(insns for name, insns in kernel.items() if name in symbols["hash"]),
@@ -252,25 +234,17 @@ def needed(name):
 # Figures.
 
 
-def chosen(result, kind, **wanted):
-    return [
-        one
-        for one in result.runs(kind)
-        if all(one[name] == value for name, value in wanted.items())
-    ]
-
-
 def check_same(result):
     """A kernel that hashed otherwise would not find what is on a disk."""
-    for one in chosen(result, "leaves", kernel="ours"):
+    for one in result.runs("leaves", kernel="ours"):
         where = {name: one[name] for name in ("hash", "pattern", "when")}
-        (base,) = chosen(result, "leaves", kernel="base", **where)
+        (base,) = result.runs("leaves", kernel="base", **where)
         if base["sha256"] != one["sha256"]:
-            die(f"base and ours leave different directories: {where}")
+            die(f"base and series leave different directories: {where}")
 
 
 def by_operation(result, what="insns", **wanted):
-    (one,) = chosen(result, "phase", **wanted)
+    (one,) = result.runs("phase", **wanted)
     return one[what] / one["operations"]
 
 
@@ -278,7 +252,7 @@ def places(result):
     """Hash and pattern of each pair of guests."""
     return [
         (one["hash"], one["pattern"])
-        for one in chosen(result, "leaves", kernel="ours", when="created")
+        for one in result.runs("leaves", kernel="ours", when="created")
     ]
 
 
@@ -287,7 +261,7 @@ def figures(result):
         place = {"hash": name, "pattern": pattern}
         end = f"{name}_{pattern}"
         for when, figure in (("created", "fill"), ("churned", "fill_churned")):
-            (one,) = chosen(result, "leaves", kernel="ours", when=when, **place)
+            (one,) = result.runs("leaves", kernel="ours", when=when, **place)
             result.figure(f"{figure}_{end}", one["filled"])
         for phase in PHASES:
             base, ours = (
@@ -303,9 +277,8 @@ def figures(result):
             )
     again = [
         one["insns"] / base["insns"]
-        for one in chosen(result, "phase", kernel="again")
-        for base in chosen(
-            result,
+        for one in result.runs("phase", kernel="again")
+        for base in result.runs(
             "phase",
             kernel="base",
             **{name: one[name] for name in ("hash", "pattern", "phase")},
@@ -328,14 +301,14 @@ def show(result):
     for name, pattern in places(result):
         cells = []
         for when in ("created", "churned"):
-            (one,) = chosen(result, "leaves", kernel="ours", when=when, hash=name, pattern=pattern)
+            (one,) = result.runs("leaves", kernel="ours", when=when, hash=name, pattern=pattern)
             cells += [f"{one['filled']:.0f}", one["leaves"]]
         rows.append((f"{pattern}, {name}", *cells))
     table(rows, ("names, hash", "filled", "leaves", "filled then", "leaves"))
     print(
-        "\n  instructions of the kernel for one operation with ours, and "
-        "divided by the base's; in one create those of the hash, and with "
-        "ours those of namei.c, most of them to scan the leaf"
+        "\n  instructions of the kernel for one operation of the series, and "
+        "divided by the base's; in one create those of the hash, and those "
+        "of the series' namei.c, most of which scan the leaf"
     )
     table(
         [
@@ -352,7 +325,7 @@ def show(result):
             )
             for name, pattern in places(result)
         ],
-        ("names, hash", *PHASES, "hash, base", "hash, ours", "namei.c"),
+        ("names, hash", *PHASES, "hash, base", "hash, series", "namei.c"),
     )
 
 

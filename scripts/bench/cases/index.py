@@ -8,18 +8,20 @@ the XArray with other structures on the same keys.
 
 import re
 
-from bench import record
+from bench import record, usermode
+from bench.jobs import PAGE_HASH
 from bench.record import FOLDER, table
-from common import die, step
+from bench.rounds import run_turns
+from bench.sides import note_kernels
+from common import die
 from guest import uml
 from kernel import variants
 from series import compose
 
 OURS = "CONFIG_BOOT_HASH=y\nCONFIG_PAGE_HASH=y\n"
-PAGE_HASH = "hash_entries=page:auto"
 # {part: {side: (kernel, words for its command line)}}.  "again" is the base
-# once more in each round: what it differs from the base by is noise.
-SIDES = {
+# once more in each round; its difference from the base is noise.
+SIDES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
     "xarray": {"base": ("base", ()), "ours": ("patched", ()), "again": ("base", ())},
     "pages": {
         "base": ("base", ()),
@@ -29,11 +31,11 @@ SIDES = {
     },
     "structures": {"base": ("base", ()), "ours": ("patched", ())},
 }
-# Up to so many entries all is in the second level of cache, and what changes
-# from run to run is the processor's clock: compared are steps of a chain of
-# multiplications that was timed beside each cell.
+# Up to this size (log2 of the entries) all data fits the second level of cache,
+# and only the processor's clock changes from run to run.  Each cell is then
+# compared in steps of a chain of multiplications that was timed beside it.
 PACED_BITS = {"xarray": 17, "pages": 12, "structures": 0}
-# MiB; of the pages of a file hardly any is ever looked at.
+# MiB; hardly any of a file's pages is ever accessed.
 MEMORY = {"xarray": 1024, "pages": 6144, "structures": 3072}
 LIMIT = 3600
 
@@ -67,7 +69,6 @@ RESULT = re.compile(
 STEP = re.compile(r"^index_bench: step_ps (\d+)$", re.M)
 SLOTS = re.compile(r"^index_bench: bits \d+ page_hash_slots (\d+)$", re.M)
 BYTES = re.compile(r"^index_bench: index (\w+) bits (\d+) bytes (\d+)$", re.M)
-END = re.compile(r"^index_bench: end (-?\d+)$", re.M)
 NAMES = ("index", "op", "how", "order", "bits")
 
 PICTURE = FOLDER / "index.png"
@@ -75,9 +76,7 @@ PICTURE = FOLDER / "index.png"
 
 def measure(result, load):
     """The whole benchmark."""
-    kernels = build_all()
-    for kernel in kernels.values():
-        result.kernel(kernel)
+    kernels = note_kernels(result, build_all())
     for part, (rounds, sizes, settings) in load.items():
         time_part(result, kernels, part, rounds, sizes, settings)
     result.machine(huge_pages=all(one["huge_pages"] for one in result.data["runs"]))
@@ -103,19 +102,24 @@ def time_part(result, kernels, part, rounds, sizes, settings):
         *(f"index_bench.{name}={value}" for name, value in settings.items()),
     ]
     turns = [(number, side) for number in range(rounds) for side in SIDES[part]]
-    with step(f"time {part}") as progress:
-        for done, (number, side) in enumerate(turns):
-            progress.note = f"{done} of {len(turns)} kernels"
-            one_run(result, kernels, part, side, words, number)
-        progress.note = f"{len(turns)} kernels"
+    run_turns(
+        f"time {part}",
+        turns,
+        lambda number, side: one_run(result, kernels, part, side, words, number),
+    )
 
 
 def one_run(result, kernels, part, side, words, number):
     """Run one kernel, which times all cells and ends."""
     kernel, own_words = SIDES[part][side]
-    vmlinux, append = kernels[kernel].vmlinux, [*words, *own_words]
-    output = uml.boot(vmlinux, MEMORY[part], append, LIMIT)
-    result.command(f"{part}-{side}", uml.command(vmlinux, MEMORY[part], append))
+    output = usermode.run(
+        result,
+        f"{part}-{side}",
+        kernels[kernel],
+        MEMORY[part],
+        [*words, *own_words],
+        LIMIT,
+    )
     result.run(
         part, side=side, round=number, huge_pages=uml.HUGE in output, **parse(output, part, side)
     )
@@ -123,17 +127,7 @@ def one_run(result, kernels, part, side, words, number):
 
 def parse(output, part, side):
     """What one kernel timed, and what its structures weigh."""
-    refused = re.search(r"^hash_entries.*", output, re.M)
-    if refused:
-        die(f"the kernel's command line: {refused[0]}")
-    ends = END.findall(output)
-    if ends != ["0"]:
-        said = [line for line in output.splitlines() if line.startswith("index_bench: ")]
-        # What went wrong is said before the end.
-        die(
-            f"the kernel's benchmark did not end well: "
-            f"{'; '.join(said[-2:]) if said else 'it never began'}"
-        )
+    usermode.check_end("index_bench", output)
     cells = [
         {
             "index": index,
@@ -158,7 +152,7 @@ def parse(output, part, side):
         die(f"{side}: the page hash has {slots} slots")
     return {
         "cells": cells,
-        "step_ns": int(STEP.search(output)[1]) / 1000,
+        "step_ns": int(STEP.findall(output)[0]) / 1000,
         "page_hash_slots": slots,
         "bytes": {
             f"{index} {bits}": int(size) / 2 ** int(bits)
@@ -214,7 +208,7 @@ def xarray_figures(result):
         result.figure(f"aa_xa_dep_2_{bits}", ratio(result, "xarray", "again", cell))
     for figure, side in ("xa_worst_cell", "ours"), ("aa_worst_cell", "again"):
         of = {cell: ratio(result, "xarray", side, cell) for cell in cells_of(result, "xarray")}
-        worst = max(of, key=of.get)
+        worst = max(of, key=of.__getitem__)
         result.figure(figure, of[worst])
         result.run("worst", figure=figure, cell=worst, ratio=of[worst])
 
@@ -278,7 +272,11 @@ def tables(result):
         sides = list(SIDES[part])
         table(
             [side_row(result, part, sides, cell) for cell in cells_of(result, part)],
-            ("index, operation, how, order, bits", *sides, *(f"{side}/base" for side in sides[1:])),
+            (
+                "index, operation, how, order, bits",
+                *map(titled, sides),
+                *(f"{titled(side)}/base" for side in sides[1:]),
+            ),
         )
     for how in "alone", "touching":
         print(
@@ -303,6 +301,11 @@ def tables(result):
         print(f"\n  {worst['figure']}: {worst['ratio']:.3f}, {worst['cell']}")
 
 
+def titled(side):
+    """Of a column: stored results call the series "ours"."""
+    return "series" if side == "ours" else side
+
+
 def side_row(result, part, sides, cell):
     return (
         cell,
@@ -312,7 +315,7 @@ def side_row(result, part, sides, cell):
 
 
 def shown(result):
-    """(structure, side): all of ours, and the XArray of the base."""
+    """(structure, side): all of the series, and the XArray of the base."""
     return [(KERNELS, "base"), *((index, "ours") for index in indices(result))]
 
 
@@ -322,7 +325,7 @@ def called(index, side):
 
 def structure_row(result, index, side, op, how, order):
     return (
-        f"{called(index, side)} {op} {order}",
+        f"{called(index, titled(side))} {op} {order}",
         *(
             f"{nanoseconds(result, 'structures', side, cell):.1f}"
             for bits in sizes_of(result, "structures")

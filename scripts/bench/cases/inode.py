@@ -1,29 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The inode table under bench-src/guest/inodes.c: base against ours.
+"""The inode table under bench-src/guest/inodes.c: base and series.
 
 Four measurements, each in guests of its own: instructions of fs/inode.c for
 each create, stat, unlink and open by handle, on one processor; operations a
 second; acquisitions of the hash locks, in kernels with lock_stat (see
-lockstat.py); and nodes for each look-up, from /proc/hashstats and by a walk of
-the stopped guest's memory from outside, which works for the base as well.
+lockstat.py); and nodes per lookup.  Those come from /proc/hashstats and from a
+walk of the stopped guest's memory from outside, which works for the base too.
 
-How the base's function spreads depends on the address of the super block, so
-every draw shifts it by other mounts in advance.
+The distribution of the base's function depends on the address of the super
+block, so every draw mounts some other file systems first, which shifts it.
 """
 
-import collections
 import json
 import os
 import shutil
 import statistics
 import subprocess
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bench import insncounts, lockstat
+from bench import lockstat, sides, symbol_counts
+from bench.jobs import count_guest, fields, mkfs_ext4, run_guest, split_counters
 from bench.record import table
-from common import ROOT, die, run, step
+from bench.rounds import alternate, furthest, paired
+from bench.sides import (
+    build_kernels,
+    build_lockstat_kernels,
+    check_counting,
+    note_machine,
+)
+from bench.symbols import functions_of
+from common import ROOT, die, step
 from guest import hashstats_file, vm
-from kernel import build, variants
 
 SYSTEMS = {"tmpfs": ("/tmpfs",), "ext4": ("/one",), "two": ("/one", "/two")}
 TITLES = {"tmpfs": "tmpfs", "ext4": "ext4", "two": "two ext4 at once"}
@@ -42,7 +49,6 @@ APPEND = "nokaslr"
 BUCKETS = 8192
 CROWDED = f"{APPEND} ihash_entries={BUCKETS}"
 GDB_SECONDS = 600
-UUID = "b007a5b0-0000-4000-8000-00000000000"
 
 
 class Load(NamedTuple):
@@ -62,15 +68,12 @@ LOADS = {
 
 def measure(result, load):
     """The whole benchmark."""
-    insncounts.plugin()  # what is missing shows before the builds
+    symbol_counts.plugin()  # a QEMU without plugins fails before the builds
     if not shutil.which("gdb"):
         die("gdb: not found; `make setup` installs what is needed")
-    kernels = {"ours": build.patched(), "base": variants.base()}
-    counting = {"ours": variants.patched_lockstat(), "base": variants.base_lockstat()}
-    for kernel in (*kernels.values(), *counting.values()):
-        result.kernel(kernel)
-    accel = vm.accelerator(kernels["ours"].vmlinux)
-    result.machine(accelerator=f"{accel.name} ({accel.reason})")
+    kernels = build_kernels(result)
+    counting = build_lockstat_kernels(result)
+    note_machine(result, kernels["ours"])
     count_instructions(result, kernels, load)
     count_locks(result, counting, load)
     look_at_chains(result, kernels, load)
@@ -82,23 +85,14 @@ def measure(result, load):
     show(result)
 
 
-def alternate(rounds):
-    """(round, kind): both kernels, every second round in the other order."""
-    for number in range(rounds):
-        for kind in KINDS[::-1] if number % 2 else KINDS:
-            yield number, kind
-
-
 def setup(draw):
     """Lines of a job: the file systems, behind some other super blocks."""
     lines = ["mkdir /draw /tmpfs /one /two"]
     lines += ["mount -t tmpfs draw /draw"] * draw
     lines.append("mount -t tmpfs tmpfs /tmpfs")
     for number, folder in enumerate(("/one", "/two")):
-        uuid = f"{UUID}{number}"
         lines += [
-            f"mkfs.ext4 -q -N 65536 -U {uuid} -E lazy_itable_init=1,"
-            f"hash_seed={uuid} /dev/ram{number} 256M",
+            mkfs_ext4(f"/dev/ram{number} 256M", "-N 65536", number=number),
             f"mount -o noinit_itable /dev/ram{number} {folder}",
         ]
     return lines
@@ -146,15 +140,15 @@ def parse(output, loads):
 
 
 def report(group, system, processes):
-    text, _, rest = ("phase: " + group).partition("=== counters\n")
-    said = dict(line.split(": ", 1) for line in text.splitlines())
+    text, counters = split_counters("phase: " + group)
+    said = fields(text)
     return {
         "system": system,
         "processes": processes,
         "phase": said["phase"],
         "operations": int(said["operations"]),
         "rate": float(said["operations-per-second"]),
-        "counters": rest.partition("=== end\n")[0],
+        "counters": counters,
     }
 
 
@@ -166,9 +160,7 @@ def all_loads(load, systems=tuple(SYSTEMS), processes=PROCESSES):
 
 
 def count_instructions(result, kernels, load):
-    with step("check the counting of instructions"):
-        insns = insncounts.check(kernels["ours"].vmlinux)
-    result.run("known-loop", instructions=insns, counted=insns)
+    check_counting(result, kernels["ours"])
     rounds = load.draws * load.again
     for number, kind in alternate(rounds):
         with step(f"instructions, {kind}, {number + 1} of {rounds}"):
@@ -177,8 +169,9 @@ def count_instructions(result, kernels, load):
 
 def count(result, kernel, kind, draw, load):
     loads = all_loads(load, processes=(1,))
-    segments, output, command = insncounts.count(kernel, job(draw, loads), **machine())
-    result.command(f"instructions-{kind}", command)
+    segments, output = count_guest(
+        result, f"instructions-{kind}", kernel, job(draw, loads), **machine()
+    )
     reports = parse(output, loads)
     labels = [segment.label for segment in segments]
     if labels != [1, 2, 3, 4] * len(loads):
@@ -186,7 +179,7 @@ def count(result, kernel, kind, draw, load):
             f"the QEMU plugin saw segments {labels}, wanted are 1, 2, 3, 4 "
             f"for each of {len(loads)} loads"
         )
-    symbols = inode_symbols(kernel)
+    symbols = functions_of(kernel, "fs/inode.o")
     for segment, one in zip(segments, reports):
         check_work(segment, one)
         result.run(
@@ -196,9 +189,7 @@ def count(result, kernel, kind, draw, load):
             system=one["system"],
             phase=one["phase"],
             operations=one["operations"],
-            all_insns=sum(
-                count for name, count in segment.insns.items() if name != insncounts.USER
-            ),
+            all_insns=sum(segment.kernel().values()),
             insns={name: count for name, count in segment.insns.items() if name in symbols},
         )
 
@@ -215,27 +206,6 @@ def check_work(segment, one):
         )
 
 
-def inode_symbols(kernel):
-    """The functions of fs/inode.o, but for names that others have as well."""
-    listing = run(["nm", kernel.obj / "fs/inode.o"]).stdout
-    names = {
-        insncounts.PART.sub("", line.split()[-1])
-        for line in listing.splitlines()
-        if line.split()[-2] in "tT"
-    }
-    lines = (kernel.obj / "System.map").read_text().splitlines()
-    several = collections.Counter(line.split()[2] for line in lines)
-    return {name for name in names if several[name] <= 1}
-
-
-def chosen(result, kind, **wanted):
-    return [
-        one
-        for one in result.runs(kind)
-        if all(one[name] == value for name, value in wanted.items())
-    ]
-
-
 def per_operation(runs, name=None):
     """Instructions of the inode symbols, or of one of them."""
     insns = sum(one["insns"].get(name, 0) if name else sum(one["insns"].values()) for one in runs)
@@ -250,8 +220,8 @@ def draw_ratios(result, cost, **wanted):
     """Ours against the base for each draw."""
     draws = sorted({one["draw"] for one in result.runs("instructions")})
     return [
-        cost(chosen(result, "instructions", kernel="ours", draw=draw, **wanted))
-        / cost(chosen(result, "instructions", kernel="base", draw=draw, **wanted))
+        cost(result.runs("instructions", kernel="ours", draw=draw, **wanted))
+        / cost(result.runs("instructions", kernel="base", draw=draw, **wanted))
         for draw in draws
     ]
 
@@ -261,7 +231,7 @@ def touched(result, phase):
     return [
         system
         for system in SYSTEMS
-        if per_operation(chosen(result, "instructions", kernel="base", phase=phase, system=system))
+        if per_operation(result.runs("instructions", kernel="base", phase=phase, system=system))
         >= 1
     ]
 
@@ -292,11 +262,11 @@ def same_again(result, kind, phase):
     ratios = []
     for system in touched(result, phase):
         for draw in {one["draw"] for one in result.runs("instructions")}:
-            first, second, *_ = chosen(
-                result, "instructions", kernel=kind, draw=draw, phase=phase, system=system
+            first, second, *_ = result.runs(
+                "instructions", kernel=kind, draw=draw, phase=phase, system=system
             )
             ratios.append(per_operation([second]) / per_operation([first]))
-    return max(ratios, key=lambda ratio: abs(ratio - 1))
+    return furthest(ratios)
 
 
 # Acquisitions of the hash locks.
@@ -306,13 +276,17 @@ def count_locks(result, kernels, load):
     loads = all_loads(load, processes=(CPUS,))
     for kind in KINDS:
         with step(f"acquisitions of locks, {kind}"):
-            # These kernels have no static keys: see scripts/accelerator.py.
-            guest_ = vm.Guest(
-                kernels[kind], job(0, loads, "-l"), cpus=CPUS, parallel=True, **machine()
+            # These kernels have no static keys: see scripts/guest/accelerator.py.
+            output = run_guest(
+                result,
+                f"locks-{kind}",
+                kernels[kind],
+                job(0, loads, "-l"),
+                cpus=CPUS,
+                parallel=True,
+                **machine(),
             )
-            with guest_:
-                reports = parse(guest_.finish().output, loads)
-        result.command(f"locks-{kind}", guest_.command())
+        reports = parse(output, loads)
         for one in reports:
             locks = lockstat.parse(one["counters"])
             taken = sorted((count for count, _ in locks), reverse=True)
@@ -331,8 +305,8 @@ def count_locks(result, kernels, load):
 
 def hottest_share(result, **wanted):
     """The hottest lock against the one of the base, None where none is."""
-    (ours,) = chosen(result, "locks", kernel="ours", **wanted)
-    (base,) = chosen(result, "locks", kernel="base", **wanted)
+    (ours,) = result.runs("locks", kernel="ours", **wanted)
+    (base,) = result.runs("locks", kernel="base", **wanted)
     if base["locks"] > 1:
         die(f"the base has {base['locks']} inode hash locks, wanted is 1")
     return ours["hottest"] / base["hottest"] if base["hottest"] else None
@@ -346,8 +320,7 @@ def lock_figures(result):
             name = "" if phase == "create" else f"_{phase}"
             result.figure(f"hottest_lock_share{name}", max(shares))
     create = {
-        kind: chosen(result, "locks", kernel=kind, phase="create", system="ext4")[0]
-        for kind in KINDS
+        kind: result.runs("locks", kernel=kind, phase="create", system="ext4")[0] for kind in KINDS
     }
     if not create["base"]["acquisitions"]:
         die("/proc/lock_stat shows no acquisition of inode_hash_lock in creates on ext4")
@@ -366,13 +339,16 @@ def look_at_chains(result, kernels, load):
         with step(f"chains from outside, {kind}, {number + 1} of {load.draws}"):
             walk(result, kernels[kind], kind, number, load)
     loads = [(system, processes, load.crowd) for system in SYSTEMS for processes in PROCESSES]
-    with step("nodes of a look-up, ours"):
-        guest_ = vm.Guest(
-            kernels["ours"], job(0, loads, "-c"), cpus=CPUS, **machine(append=CROWDED)
+    with step("nodes of a lookup, series"):
+        output = run_guest(
+            result,
+            "nodes-ours",
+            kernels["ours"],
+            job(0, loads, "-c"),
+            cpus=CPUS,
+            **machine(append=CROWDED),
         )
-        with guest_:
-            reports = parse(guest_.finish().output, loads)
-    result.command("nodes-ours", guest_.command())
+    reports = parse(output, loads)
     for one in reports:
         result.run(
             "nodes",
@@ -481,13 +457,11 @@ def chain_figures(result):
     for kind in KINDS:
         ratios = [
             one["nodes_per_hit"] / one["nodes_per_hit_random"]
-            for one in chosen(result, "walk", kernel=kind)
+            for one in result.runs("walk", kernel=kind)
         ]
         result.figure(f"nodes_vs_random_worst_{kind}", max(ratios))
         result.figure(f"nodes_vs_random_median_{kind}", statistics.median(ratios))
-    hits = [
-        one for one in chosen(result, "nodes", phase="handle") if "nodes_per_counted_hit" in one
-    ]
+    hits = [one for one in result.runs("nodes", phase="handle") if "nodes_per_counted_hit" in one]
     if not hits:
         die("/proc/hashstats counted no hit of an inode while files were opened by their handles")
     result.figure("nodes_per_counted_hit", max(one["nodes_per_counted_hit"] for one in hits))
@@ -500,10 +474,10 @@ def time_all(result, kernels, load):
     loads = all_loads(load)
     for number, kind in alternate(load.rounds):
         with step(f"operations a second, {kind}, {number + 1} of {load.rounds}"):
-            guest_ = vm.Guest(kernels[kind], job(0, loads), cpus=CPUS, **machine())
-            with guest_:
-                reports = parse(guest_.finish().output, loads)
-        result.command(f"throughput-{kind}", guest_.command())
+            output = run_guest(
+                result, f"throughput-{kind}", kernels[kind], job(0, loads), cpus=CPUS, **machine()
+            )
+        reports = parse(output, loads)
         for one in reports:
             result.run(
                 "throughput",
@@ -520,16 +494,16 @@ def throughput_figures(result):
             for processes in PROCESSES:
                 result.figure(
                     f"ops_ratio_{phase}_{system}_{processes}",
-                    paired(result, phase=phase, system=system, processes=processes),
+                    paired(
+                        result,
+                        "throughput",
+                        "rate",
+                        "ours",
+                        phase=phase,
+                        system=system,
+                        processes=processes,
+                    ),
                 )
-
-
-def paired(result, **wanted):
-    ratios = []
-    for base in chosen(result, "throughput", kernel="base", **wanted):
-        (same,) = chosen(result, "throughput", kernel="ours", round=base["round"], **wanted)
-        ratios.append(same["rate"] / base["rate"])
-    return statistics.median(ratios)
 
 
 # Tables.
@@ -549,7 +523,7 @@ def show_instructions(result):
     for phase in PHASES:
         for system in touched(result, phase):
             base, ours = (
-                chosen(result, "instructions", kernel=kind, phase=phase, system=system)
+                result.runs("instructions", kernel=kind, phase=phase, system=system)
                 for kind in KINDS
             )
             wanted = {"phase": phase, "system": system}
@@ -570,7 +544,7 @@ def show_instructions(result):
     print(
         "\n  instructions of fs/inode.c for each operation, one processor, and of the whole kernel"
     )
-    table(rows, ("phase", "base", "ours", "ratio", "least", "most", "kernel base", "ratio"))
+    table(rows, ("phase", "base", "series", "ratio", "least", "most", "kernel base", "ratio"))
 
 
 def show_symbols(result):
@@ -578,8 +552,7 @@ def show_symbols(result):
     rows = []
     for phase in PHASES:
         runs = [
-            chosen(result, "instructions", kernel=kind, phase=phase, system="ext4")
-            for kind in KINDS
+            result.runs("instructions", kernel=kind, phase=phase, system="ext4") for kind in KINDS
         ]
         for name in sorted({name for one in sum(runs, []) for name in one["insns"]}):
             base, ours = (per_operation(of, name) for of in runs)
@@ -588,15 +561,15 @@ def show_symbols(result):
                     (f"{phase}: {name}", f"{base:.1f}", f"{ours:.1f}", f"{ours - base:+.1f}")
                 )
     print("\n  functions of which it differs, ext4")
-    table(rows, ("function", "base", "ours", "more"))
+    table(rows, ("function", "base", "series", "more"))
 
 
 def show_locks(result):
     rows = []
     for phase in PHASES:
         for system in SYSTEMS:
-            (base,) = chosen(result, "locks", kernel="base", phase=phase, system=system)
-            (ours,) = chosen(result, "locks", kernel="ours", phase=phase, system=system)
+            (base,) = result.runs("locks", kernel="base", phase=phase, system=system)
+            (ours,) = result.runs("locks", kernel="ours", phase=phase, system=system)
             share = hottest_share(result, phase=phase, system=system)
             rows.append(
                 (
@@ -618,12 +591,12 @@ def show_locks(result):
             "phase",
             "operations",
             "base",
-            "ours",
+            "series",
             "locks used",
             "hottest",
             "share",
             "contended base",
-            "ours",
+            "series",
         ),
     )
 
@@ -632,11 +605,11 @@ def show_chains(result):
     rows = []
     for system in HASHED:
         for kind in KINDS:
-            runs = chosen(result, "walk", kernel=kind, system=system)
+            runs = result.runs("walk", kernel=kind, system=system)
             ratios = [one["nodes_per_hit"] / one["nodes_per_hit_random"] for one in runs]
             rows.append(
                 (
-                    f"{TITLES[system]}, {kind}",
+                    f"{TITLES[system]}, {sides.TITLES[kind]}",
                     len(runs),
                     f"{min(ratios):.3f}",
                     f"{statistics.median(ratios):.3f}",
@@ -664,7 +637,9 @@ def show_nodes(result):
                 one["nodes_per_hit_expected"],
             )
         )
-    print("\n  look-ups of a phase as /proc/hashstats counts them, ours; the base has no such file")
+    print(
+        "\n  lookups of a phase as /proc/hashstats counts them, series; the base has no such file"
+    )
     table(
         rows,
         (
@@ -685,10 +660,10 @@ def show_throughput(result):
     for phase in PHASES:
         for system in SYSTEMS:
             for number in PROCESSES:
-                wanted = {"phase": phase, "system": system, "processes": number}
+                wanted: dict[str, Any] = {"phase": phase, "system": system, "processes": number}
                 base, ours = (
                     statistics.median(
-                        one["rate"] for one in chosen(result, "throughput", kernel=kind, **wanted)
+                        one["rate"] for one in result.runs("throughput", kernel=kind, **wanted)
                     )
                     for kind in KINDS
                 )
@@ -697,8 +672,8 @@ def show_throughput(result):
                         f"{phase}, {TITLES[system]}, {number}",
                         f"{base:.0f}",
                         f"{ours:.0f}",
-                        f"{paired(result, **wanted):.3f}",
+                        f"{paired(result, 'throughput', 'rate', **wanted):.3f}",
                     )
                 )
     print("\n  operations a second; without KVM the guest's processors take turns")
-    table(rows, ("phase, processes", "base", "ours", "ratio"))
+    table(rows, ("phase, processes", "base", "series", "ratio"))

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Nanoseconds of look-ups in the cache of extended attributes."""
+"""Nanoseconds of lookups in the cache of extended attributes."""
 
 import re
 import statistics
 
+from bench import usermode
 from bench.record import table
-from common import die, step
+from bench.rounds import run_turns, same_again
+from bench.sides import note_kernels
+from common import die
 from guest import uml
 from kernel import variants
 from series import compose
 
-# ext2 brings the cache in; nothing is mounted.
+# ext2 selects the cache; nothing is mounted.
 CACHE = "CONFIG_BLOCK=y\nCONFIG_EXT2_FS=y\nCONFIG_EXT2_FS_XATTR=y\n"
 OURS = CACHE + "CONFIG_BOOT_HASH=y\n"
 OLD_SIZE = ("hash_entries=mbcache:1024", "mbcache.max_entries=16384")
@@ -24,7 +27,7 @@ SIDES = {
 }
 OPS = ("hit", "miss", "create_delete")
 CACHES = ("hot", "cold")
-SMALL, FULL = 1000, 16384  # entries; more than FULL the base never has
+SMALL, FULL = 1000, 16384  # entries; the base's cache holds no more than FULL
 LIMIT = 300
 # Rounds, and samples of an operation out of cache.
 LOADS = {"quick": (2, 10), "usual": (3, 30), "long": (11, 100)}
@@ -34,23 +37,20 @@ RESULT = re.compile(
     r"min_ps (\d+) median_ps (\d+)$",
     re.M,
 )
-END = re.compile(r"^mbcache_bench: end (-?\d+)$", re.M)
 
 
 def measure(result, load):
     """The whole benchmark."""
-    kernels = build_all()
-    for kernel in kernels.values():
-        result.kernel(kernel)
+    kernels = note_kernels(result, build_all())
     rounds, samples = load
     evicted = 4 * uml.cache_mb()
     settings = [f"mbcache_bench.samples={samples}", f"mbcache_bench.evict_mb={evicted}"]
     turns = [(number, side) for number in range(rounds) for side in SIDES]
-    with step("time the cache of extended attributes") as progress:
-        for done, (number, side) in enumerate(turns):
-            progress.note = f"{done} of {len(turns)} kernels"
-            one_run(result, kernels, side, settings, number)
-        progress.note = f"{len(turns)} kernels"
+    run_turns(
+        "time the cache of extended attributes",
+        turns,
+        lambda number, side: one_run(result, kernels, side, settings, number),
+    )
     result.machine(
         evicted_mb=evicted, huge_pages=all(one["huge_pages"] for one in result.runs("mbcache"))
     )
@@ -70,9 +70,7 @@ def build_all():
 def one_run(result, kernels, side, settings, number):
     """Run one kernel, which times all cases and ends."""
     name, mem, words, buckets = SIDES[side]
-    vmlinux, append = kernels[name].vmlinux, [*settings, *words]
-    output = uml.boot(vmlinux, mem, append, LIMIT)
-    result.command(side, uml.command(vmlinux, mem, append))
+    output = usermode.run(result, side, kernels[name], mem, [*settings, *words], LIMIT)
     result.run(
         "mbcache",
         side=side,
@@ -84,16 +82,13 @@ def one_run(result, kernels, side, settings, number):
 
 def parse(output, buckets):
     """The cases that one kernel timed."""
-    ends = END.findall(output)
-    if ends != ["0"]:
-        said = [line for line in output.splitlines() if "mbcache_bench: " in line]
-        die(f"the kernel's benchmark did not end well: {said[-1] if said else 'it never began'}")
+    usermode.check_end("mbcache_bench", output)
     found = []
     for op, cache, *numbers in RESULT.findall(output):
         entries, had, least, median = map(int, numbers)
         if had != buckets:
             die(f"the cache has {had} buckets, not {buckets}")
-        # Out of cache a sample is one key: its place in the chain differs.
+        # Out of cache a sample is one key, whose place in its chain varies.
         time = least if cache == "hot" else median
         found.append({"op": op, "cache": cache, "entries": entries, "ns": time / 1000})
     full = {(one["op"], one["cache"]) for one in found if one["entries"] == FULL}
@@ -130,19 +125,12 @@ def figures(result):
             result.figure(f"aa_{op}{mark}", same_again(times(result, "base", op, cache, FULL)))
 
 
-def same_again(values):
-    """Every second round of one kernel against the others: the noise."""
-    if len(values) < 2:
-        return 1.0
-    return statistics.median(values[1::2]) / statistics.median(values[::2])
-
-
 def tables(result):
     sizes = sorted({case["entries"] for one in result.runs("mbcache") for case in one["cases"]})
     print("\n  ns an operation, median of the rounds; behind it to the base")
     table(
         [row(result, op, cache, entries) for op in OPS for cache in CACHES for entries in sizes],
-        ("operation, cache, entries", *SIDES),
+        ("operation, cache, entries", *(side.replace("ours", "series") for side in SIDES)),
     )
 
 

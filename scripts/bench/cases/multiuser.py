@@ -1,44 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The multi-user load of the year 2000: base against ours.
+"""The multi-user load of the year 2000: base and series.
 
 As in Tables 1 to 6 of Chuck Lever, "Linux Kernel Hash Table Behavior: Analysis
-and Improvements", N users run the same script at the same time, which compiles,
-edits, formats and spells (bench-src/guest/user.sh): Debian's
-gcc, ed, groff and spell, from a disk that nothing is written to. Each has a
-directory of its own on an ext4 on a RAM disk. Scripts an hour are taken after a
-warm-up with one user, in a guest of its own for each kernel and round:
+and Improvements", N users run the same script at the same time.  It compiles,
+edits, formats and spells (bench-src/guest/user.sh) with
+Debian's gcc, ed, groff and spell, from a disk that is only read.  Each user has
+a directory on an ext4 on a RAM disk.  Scripts an hour are taken after a warm-up
+with one user, in a guest of its own for each kernel and round:
 
   base     mainline
-  ours     all tables as they are
-  quarter  ours, all tables that count look-ups or wake-ups at 1/4 of that, and
-  four     at 4 times
-  small    ours, the tables of names and inodes as the paper's reference kernel,
-           2.2.5, had them: what it is to have too few buckets
-  NAME     ours, the table NAME alone as large as it is in the base
+  ours     the series with its default sizes
+  quarter  the series, all tables that count lookups or wakeups at 1/4 of that
+  four     the same at 4 times
+  small    the series, the tables of names and inodes as in the paper's
+           reference kernel, 2.2.5: the effect of too few buckets
+  NAME     the series, the table NAME alone as large as in the base
 
 Before the warm-up all names of the disk are listed, so that the tables hold
 those of a whole system and not of one script alone.
 
-There is a row NAME of each table in which /proc/hashstats counts something, but
-for those that the base does not have, or has of the same size.
+A row NAME exists for each table in which /proc/hashstats counts something,
+except tables that the base lacks or has at the same size.
 
-Scripts an hour show large effects only, all the more under emulation. So the
-instructions of the kernel are counted as well, on one processor, and of them
-those of the tables' own functions (CODE): what looks up, enters and removes.
-Nodes for each look-up are those that /proc/hashstats counts.
+Scripts an hour show large effects only, all the more under emulation.  So the
+kernel's instructions are counted as well, on one processor, and separately
+those of the tables' own functions (CODE): lookup, insertion and removal.
+Nodes per lookup are those that /proc/hashstats counts.
 """
 
 import re
 import statistics
-import time
 from typing import NamedTuple
 
-from bench import insncounts
-from bench.cases.xattr import CLOCK, functions, remaining
+from bench import symbol_counts
+from bench.jobs import count_guest, mkfs_ext4, run_guest, split_counters
 from bench.record import table
+from bench.rounds import run_jobs
+from bench.sides import build_kernels, check_counting, note_machine
+from bench.symbols import USER, clock_functions
 from common import ROOT, die, step
 from guest import debian_disk, hashstats_file, vm
-from kernel import build, variants
 
 SCRIPT = ROOT / "bench-src/guest/user.sh"
 WARM = 1  # users
@@ -47,13 +48,11 @@ CPUS = 2
 APPEND = "nokaslr"
 SECONDS = 120
 DISK, INODES = "192M", 32768
-UUID = "b007a5b0-0000-4000-8000-000000000000"
 SETUP = f"""
 echo 0 > /proc/sys/vm/dirty_writeback_centisecs
 mount -t ext4 -o ro /dev/vda /mnt
 mount -t devtmpfs dev /mnt/dev
-mkfs.ext4 -q -m 0 -N {INODES} -U {UUID} \\
-    -E nodiscard,lazy_itable_init=1,hash_seed={UUID} /dev/ram0 {DISK}
+{mkfs_ext4(f"/dev/ram0 {DISK}", f"-m 0 -N {INODES}")}
 mount -t ext4 -o noinit_itable,no_prefetch_block_bitmaps,commit=900 \\
     /dev/ram0 /mnt/home
 mkdir /mnt/home/tmp
@@ -161,18 +160,11 @@ AGAIN = "again"
 
 def measure(result, load):
     """The whole benchmark."""
-    insncounts.plugin()  # what is missing shows before the builds
-    kernels = {"ours": build.patched(), "base": variants.base()}
-    for kernel in kernels.values():
-        result.kernel(kernel)
-    accel = vm.accelerator(kernels["ours"].vmlinux)
+    symbol_counts.plugin()  # a QEMU without plugins fails before the builds
+    kernels = build_kernels(result)
     _, packages = debian_disk.image()
-    result.machine(
-        accelerator=f"{accel.name} ({accel.reason})", guest_memory=MEMORY, packages=packages
-    )
-    with step("check the counting of instructions"):
-        insns = insncounts.check(kernels["ours"].vmlinux)
-    result.run("known-loop", instructions=insns, counted=insns)
+    note_machine(result, kernels["ours"], guest_memory=MEMORY, packages=packages)
+    check_counting(result, kernels["ours"])
     sides = choose_sides(result, kernels, load)
     carry_out(result, plan(load, sides), load)
     rate_figures(result, sides, load)
@@ -218,7 +210,7 @@ def words(numbers):
 
 
 def report(text):
-    text, _, rest = text.partition("=== counters\n")
+    text, counters = split_counters(text)
     said = dict(re.findall(r"^([a-z-]+): ([0-9.]+)$", text, re.M))
     for name in ("users", "hundredths", "seconds", "scripts-per-hour"):
         if name not in said:
@@ -228,7 +220,7 @@ def report(text):
         "hundredths": int(said["hundredths"]),
         "seconds": float(said["seconds"]),
         "rate": float(said["scripts-per-hour"]),
-        "counters": rest.partition("=== end\n")[0],
+        "counters": counters,
     }
 
 
@@ -302,19 +294,12 @@ def plan(load, sides):
 
 
 def carry_out(result, jobs, load):
-    """Run all guests, and say how long the rest will take."""
     run = {"nodes": count_nodes, "rate": take_rate, "count": count}
-    done, start = 0, time.monotonic()
-    whole = sum(job.work for job in jobs)
-    for number, job in enumerate(jobs):
-        with step(f"{job.title}, {number + 1} of {len(jobs)}") as now:
-            now.note = remaining(done, whole, time.monotonic() - start)
-            run[job.kind](result, job, load)
-        done += job.work
+    run_jobs(jobs, lambda job: run[job.kind](result, job, load))
 
 
 def take_rate(result, job, load):
-    for one in run_guest(result, job, load):
+    for one in run_job(result, job, load):
         result.run(
             "rate",
             kernel=job.name,
@@ -323,11 +308,16 @@ def take_rate(result, job, load):
         )
 
 
-def run_guest(result, job, load, *options):
-    guest_ = vm.Guest(job.side.kernel, script(load, *options), cpus=CPUS, **machine(job.side, load))
-    with guest_:
-        reports = parse(guest_.finish().output, load)
-    result.command(f"{job.kind}-{job.name}", guest_.command())
+def run_job(result, job, load, *options):
+    output = run_guest(
+        result,
+        f"{job.kind}-{job.name}",
+        job.side.kernel,
+        script(load, *options),
+        cpus=CPUS,
+        **machine(job.side, load),
+    )
+    reports = parse(output, load)
     return reports
 
 
@@ -336,7 +326,7 @@ def run_guest(result, job, load, *options):
 
 def count_nodes(result, job, load):
     """What /proc/hashstats counts of each round."""
-    for one in run_guest(result, job, load, "-c"):
+    for one in run_job(result, job, load, "-c"):
         tables = counted_tables(one["counters"])
         check_sizes(job.side, tables)
         result.run("nodes", kernel=job.name, users=one["users"], tables=tables)
@@ -347,7 +337,7 @@ def counted_tables(text):
 
     Of several tables of one name it is the busiest.
     """
-    found = {}
+    found: dict[str, dict] = {}
     for one in hashstats_file.parse(text).values():
         counts = {label.replace("-", "_"): one[label] for label in COUNTS if label in one}
         known = found.get(one["name"])
@@ -390,21 +380,19 @@ def check_sizes(side, tables):
 
 
 def count(result, job, load):
-    segments, output, command = insncounts.count(
-        job.side.kernel, script(load), **machine(job.side, load)
+    segments, output = count_guest(
+        result, f"count-{job.name}", job.side.kernel, script(load), **machine(job.side, load)
     )
-    result.command(f"count-{job.name}", command)
     reports = parse(output, load)
-    if len(segments) != len(reports):
-        die(f"the QEMU plugin saw {len(segments)} segments of {len(reports)}")
-    clock = functions(job.side.kernel, *CLOCK)
+    symbol_counts.check_segments(segments, len(reports))
+    clock = clock_functions(job.side.kernel)
     for one, segment in zip(reports, segments):
         result.run("count", kernel=job.name, users=one["users"], **instructions(segment, clock))
 
 
 def instructions(segment, clock):
     """Of a round; the tables' own by table and by function, with calls."""
-    kernel = {name: insns for name, insns in segment.insns.items() if name != insncounts.USER}
+    kernel = segment.kernel()
     own = {name: of for name in kernel if (of := table_of(name))}
     tables = {of: sum(kernel[name] for name in own if own[name] == of) for of in CODE}
     if not tables["dentry"]:
@@ -413,9 +401,9 @@ def instructions(segment, clock):
             f"their names are not like {CODE['dentry']}"
         )
     return {
-        "user_insns": segment.insns[insncounts.USER],
+        "user_insns": segment.insns[USER],
         "all_insns": sum(kernel.values()),
-        "kernel_insns": sum(insns for name, insns in kernel.items() if name not in clock),
+        "kernel_insns": sum(segment.kernel(without=clock).values()),
         "table_insns": sum(tables.values()),
         "tables": tables,
         "functions": {name: kernel[name] for name in sorted(own)},
@@ -431,17 +419,9 @@ def table_of(function):
 # Figures.
 
 
-def chosen(result, kind, **wanted):
-    return [
-        one
-        for one in result.runs(kind)
-        if all(one[name] == value for name, value in wanted.items())
-    ]
-
-
 def rates(result, name, users):
     """Scripts an hour of all rounds: mean, deviation, most, and all seconds."""
-    runs = chosen(result, "rate", kernel=name, users=users)
+    runs = result.runs("rate", kernel=name, users=users)
     found = [one["rate"] for one in runs]
     return {
         "mean": statistics.fmean(found),
@@ -470,7 +450,7 @@ def rate_figures(result, sides, load):
 
 def insns(result, name, users, of):
     """For each script; `of` is a label of the runs, or a table."""
-    (one,) = chosen(result, "count", kernel=name, users=users)
+    (one,) = result.runs("count", kernel=name, users=users)
     return (one["tables"][of] if of in CODE else one[of]) / users
 
 
@@ -504,7 +484,7 @@ def instruction_figures(result, sides, load):
 
 def node_figures(result, load):
     """Those of the most users."""
-    for one in chosen(result, "nodes", users=max(load.users)):
+    for one in result.runs("nodes", users=max(load.users)):
         end = "" if one["kernel"] == "ours" else f"_{one['kernel']}"
         for name, counts in one["tables"].items():
             for label in ("nodes_per_lookup", "nodes_per_wake"):
@@ -526,16 +506,16 @@ def show(result, sides, load):
 
 ROWS = {
     "base": "base",
-    "ours": "ours",
-    "quarter": "ours, tables of 1/4",
-    "four": "ours, tables of 4 times",
-    "small": "ours, dentry and inode as in 2.2.5",
+    "ours": "series",
+    "quarter": "series, tables of 1/4",
+    "four": "series, tables of 4 times",
+    "small": "series, dentry and inode as in 2.2.5",
 }
 
 
 def title(side):
     """Of a row."""
-    return ROWS.get(side.name) or f"ours, {side.name}:{side.sizes[side.name]} as the base has it"
+    return ROWS.get(side.name) or f"series, {side.name}:{side.sizes[side.name]} as in the base"
 
 
 def show_rates(result, sides, users):
@@ -591,7 +571,12 @@ def show_tables(result, sides, users):
         if max(costs) >= 0.5:
             rows.append((of, *(f"{cost:.0f}" for cost in costs)))
     print(f"\n  {users} users: instructions of the tables' own functions for each script")
-    table(rows, ("table", *names))
+    table(rows, ("table", *map(shown, names)))
+
+
+def shown(name):
+    """Of a table's side, in a word."""
+    return "series" if name == "ours" else name
 
 
 def per_activity(counts):
@@ -600,13 +585,13 @@ def per_activity(counts):
 
 def show_nodes(result, users):
     rows = []
-    for one in chosen(result, "nodes", users=users):
+    for one in result.runs("nodes", users=users):
         for name, counts in one["tables"].items():
             if not activity(counts):
                 continue
             rows.append(
                 (
-                    f"{name}, {one['kernel']}",
+                    f"{name}, {shown(one['kernel'])}",
                     counts["buckets"],
                     counts["objects"],
                     activity(counts),

@@ -1,31 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Threads that read cached files: base against ours, page hash off and on.
+"""Threads that read cached files: base and series, page hash off and on.
 
 bench-src/guest/readers.c reads two files by 1 to 8 threads, as in Table 3
 of the paper of 2005 on the page cache, and one large file at random.  Reads a
-second are taken in alternated guests; instructions are counted on one
-processor; acquisitions of locks, and the share of its time that a thread waits
-for them, come from kernels with lock_stat, whose processors run in parallel.
+second are taken in alternated guests, and instructions on one processor.
+Acquisitions of locks, and the share of its time that a thread waits for them,
+come from kernels with lock_stat, whose processors run in parallel.
 
-Most of a read of 4 KiB is the copy, which an emulator counts byte by byte, so
-that instructions are given without it.
+Most of a 4 KiB read is the copy, which an emulator counts byte by byte, so
+instructions are given without the copy.
 """
 
 import re
 import statistics
 from typing import NamedTuple
 
-from bench import insncounts
+from bench import symbol_counts
+from bench.jobs import PAGE_HASH, check_page_hash, count_guest, fields, run_guest
 from bench.record import table
+from bench.rounds import alternate, paired
+from bench.sides import (
+    TITLES,
+    build_kernels,
+    build_lockstat_kernels,
+    check_counting,
+    note_machine,
+)
 from common import die, step
-from guest import vm
-from kernel import build, variants
 
 THREADS = (1, 2, 4, 8)
 PLACES = {"ext4": "/ext4", "tmpfs": "/tmpfs"}
 KINDS = ("base", "ours", "hash")
-TITLES = {"base": "base", "ours": "ours", "hash": "ours, page hash"}
-PAGE_HASH = "hash_entries=page:auto"
 APPEND = {"base": "nokaslr", "ours": "nokaslr", "hash": f"nokaslr {PAGE_HASH}"}
 CPUS = 2
 FILES, MEBIBYTES = 2, 32  # of Table 3
@@ -83,15 +88,11 @@ SINGLE = [case for case in TABLE if case.threads == 1] + RANDOM
 
 def measure(result, load):
     """The whole benchmark."""
-    insncounts.plugin()  # what is missing shows before the builds
-    ours = build.patched()
-    base = variants.base()
-    kernels = {"base": base, "ours": ours, "hash": ours}
-    counting = {"base": variants.base_lockstat(), "ours": variants.patched_lockstat()}
-    for kernel in (base, ours, *counting.values()):
-        result.kernel(kernel)
-    accel = vm.accelerator(ours.vmlinux)
-    result.machine(accelerator=f"{accel.name} ({accel.reason})", guest_memory=load.memory)
+    symbol_counts.plugin()  # a QEMU without plugins fails before the builds
+    kernels = build_kernels(result)
+    kernels["hash"] = kernels["ours"]
+    counting = build_lockstat_kernels(result)
+    note_machine(result, kernels["ours"], guest_memory=load.memory)
     count_instructions(result, kernels, load)
     count_locks(result, counting, load)
     time_all(result, kernels, load)
@@ -99,13 +100,6 @@ def measure(result, load):
     lock_figures(result)
     throughput_figures(result)
     show(result)
-
-
-def alternate(rounds, kinds=KINDS):
-    """(round, kind): all kernels, every second round in the other order."""
-    for number in range(rounds):
-        for kind in kinds[::-1] if number % 2 else kinds:
-            yield number, kind
 
 
 # Guests.
@@ -148,11 +142,8 @@ def machine(load, kind, **options):
 def parse(output, cases, kind):
     """What `readers` said of each case, and its lines of /proc/lock_stat."""
     head, *parts = output.split("=== run ")
-    if kind == "hash" and not re.search(r"^buckets: [1-9]", head, re.M):
-        die(
-            "/proc/hashstats shows no buckets of the table `page`: this kernel "
-            f"has no page hash, or does not take {PAGE_HASH}"
-        )
+    if kind == "hash":
+        check_page_hash(head)
     reports = [report(part) for part in parts]
     if [Case(one["place"], one["mode"], one["threads"]) for one in reports] != list(cases):
         die(f"the guest reported {len(reports)} loads of {len(cases)}")
@@ -161,9 +152,9 @@ def parse(output, cases, kind):
 
 def report(part):
     text, _, locks = part.partition("=== locks\n")
-    first, *lines = text.splitlines()
+    first, _, rest = text.partition("\n")
     place, mode, threads = first.split()
-    said = dict(line.split(": ", 1) for line in lines)
+    said = fields(rest)
     return {
         "place": place,
         "mode": mode,
@@ -175,30 +166,22 @@ def report(part):
     }
 
 
-def chosen(result, what, **wanted):
-    return [
-        one
-        for one in result.runs(what)
-        if all(one[name] == value for name, value in wanted.items())
-    ]
-
-
 # Instructions.
 
 
 def count_instructions(result, kernels, load):
-    with step("check the counting of instructions"):
-        insns = insncounts.check(kernels["ours"].vmlinux)
-    result.run("known-loop", instructions=insns, counted=insns)
-    for number, kind in alternate(load.again):
+    check_counting(result, kernels["ours"])
+    for number, kind in alternate(load.again, KINDS):
         with step(f"instructions, {kind}, {number + 1} of {load.again}"):
-            segments, output, command = insncounts.count(
-                kernels[kind], job(SINGLE, load, kind), **machine(load, kind)
+            segments, output = count_guest(
+                result,
+                f"instructions-{kind}",
+                kernels[kind],
+                job(SINGLE, load, kind),
+                **machine(load, kind),
             )
-        result.command(f"instructions-{kind}", command)
         reports = parse(output, SINGLE, kind)
-        if len(segments) != len(reports):
-            die(f"the QEMU plugin saw {len(segments)} segments of {len(reports)}")
+        symbol_counts.check_segments(segments, len(reports))
         for one, segment in zip(reports, segments):
             result.run(
                 "instructions",
@@ -206,13 +189,13 @@ def count_instructions(result, kernels, load):
                 round=number,
                 place=one["place"],
                 mode=one["mode"],
-                **costs(segment.insns, one["reads"]),
+                **costs(segment, one["reads"]),
             )
 
 
-def costs(insns, reads):
+def costs(segment, reads):
     """Of the kernel for each read; what copies is counted apart."""
-    kernel = {name: count / reads for name, count in insns.items() if name != insncounts.USER}
+    kernel = {name: count / reads for name, count in segment.kernel().items()}
     copied = kernel.pop(COPY, 0)
     locking = sum(count for name, count in kernel.items() if LOCK_FUNCTION.match(name))
     return {
@@ -228,7 +211,7 @@ def costs(insns, reads):
 def insns(result, kind, mode, place="ext4", what="insns"):
     """Median of the guests."""
     return statistics.median(
-        one[what] for one in chosen(result, "instructions", kernel=kind, mode=mode, place=place)
+        one[what] for one in result.runs("instructions", kernel=kind, mode=mode, place=place)
     )
 
 
@@ -257,7 +240,7 @@ def instruction_figures(result):
 
 def same_again(result):
     """The base in the next guest against itself: the noise."""
-    first, second, *_ = chosen(result, "instructions", kernel="base", mode="random", place="ext4")
+    first, second, *_ = result.runs("instructions", kernel="base", mode="random", place="ext4")
     return second["insns"] / first["insns"]
 
 
@@ -267,17 +250,17 @@ def same_again(result):
 def count_locks(result, kernels, load):
     for _, kind in alternate(1, tuple(kernels)):
         with step(f"acquisitions of locks, {kind}"):
-            # These kernels have no static keys: see scripts/accelerator.py.
-            guest_ = vm.Guest(
+            # These kernels have no static keys: see scripts/guest/accelerator.py.
+            output = run_guest(
+                result,
+                f"locks-{kind}",
                 kernels[kind],
                 job(TABLE, load, kind, "-l"),
                 cpus=CPUS,
                 parallel=True,
                 **machine(load, kind),
             )
-            with guest_:
-                reports = parse(guest_.finish().output, TABLE, kind)
-        result.command(f"locks-{kind}", guest_.command())
+        reports = parse(output, TABLE, kind)
         for one in reports:
             result.run(
                 "locks",
@@ -317,7 +300,7 @@ def lock_share(one):
 def lock_figures(result):
     for threads in THREADS:
         for kind in ("base", "ours"):
-            (one,) = chosen(result, "locks", kernel=kind, mode="sequential", threads=threads)
+            (one,) = result.runs("locks", kernel=kind, mode="sequential", threads=threads)
             result.figure(f"lock_share_{threads}_{kind}", lock_share(one))
             result.figure(
                 f"lock_acquisitions_per_read_{threads}_{kind}", one["acquisitions"] / one["reads"]
@@ -333,14 +316,17 @@ def lock_figures(result):
 
 def time_all(result, kernels, load):
     cases = [*TABLE, *RANDOM]
-    for number, kind in alternate(load.rounds):
+    for number, kind in alternate(load.rounds, KINDS):
         with step(f"reads a second, {kind}, {number + 1} of {load.rounds}"):
-            guest_ = vm.Guest(
-                kernels[kind], job(cases, load, kind), cpus=CPUS, **machine(load, kind)
+            output = run_guest(
+                result,
+                f"throughput-{kind}",
+                kernels[kind],
+                job(cases, load, kind),
+                cpus=CPUS,
+                **machine(load, kind),
             )
-            with guest_:
-                reports = parse(guest_.finish().output, cases, kind)
-        result.command(f"throughput-{kind}", guest_.command())
+        reports = parse(output, cases, kind)
         for one in reports:
             result.run(
                 "throughput",
@@ -352,28 +338,22 @@ def time_all(result, kernels, load):
 
 def rate(result, kind, case):
     return statistics.median(
-        one["rate"] for one in chosen(result, "throughput", kernel=kind, **case._asdict())
+        one["rate"] for one in result.runs("throughput", kernel=kind, **case._asdict())
     )
 
 
-def paired(result, kind, case):
-    """Median of the rounds' ratios to the base."""
-    wanted = case._asdict()
-    return statistics.median(
-        chosen(result, "throughput", kernel=kind, round=base["round"], **wanted)[0]["rate"]
-        / base["rate"]
-        for base in chosen(result, "throughput", kernel="base", **wanted)
-    )
+def to_base(result, kind, case):
+    return paired(result, "throughput", "rate", kind, **case._asdict())
 
 
 def throughput_figures(result):
     for case in TABLE:
         name = "readers" if case.mode == "sequential" else "mapped_readers"
-        result.figure(f"{name}_ratio_{case.threads}", paired(result, "ours", case))
+        result.figure(f"{name}_ratio_{case.threads}", to_base(result, "ours", case))
     for case in RANDOM:
         suffix = "" if case.place == "ext4" else f"_{case.place}"
-        result.figure(f"random_read_hash_off{suffix}", paired(result, "ours", case))
-        result.figure(f"random_read_hash_on{suffix}", paired(result, "hash", case))
+        result.figure(f"random_read_hash_off{suffix}", to_base(result, "ours", case))
+        result.figure(f"random_read_hash_on{suffix}", to_base(result, "hash", case))
 
 
 # Tables.
@@ -394,14 +374,14 @@ def show_throughput(result):
             (
                 f"{case.mode}, {case.place}, {case.threads}",
                 *(f"{rate(result, kind, case):.0f}" for kind in KINDS),
-                *(f"{paired(result, kind, case):.3f}" for kind in KINDS[1:]),
+                *(f"{to_base(result, kind, case):.3f}" for kind in KINDS[1:]),
             )
         )
     print(
         "\n  reads a second of pages in memory, two files (random: one); "
         "without KVM the guest's processors take turns"
     )
-    table(rows, ("reads, threads", *TITLES.values(), "ours/base", "hash/base"))
+    table(rows, ("reads, threads", *(TITLES[kind] for kind in KINDS), "series/base", "hash/base"))
 
 
 def show_locks(result):
@@ -409,7 +389,7 @@ def show_locks(result):
     for case in TABLE:
         cells = []
         for kind in ("base", "ours"):
-            (one,) = chosen(result, "locks", kernel=kind, mode=case.mode, threads=case.threads)
+            (one,) = result.runs("locks", kernel=kind, mode=case.mode, threads=case.threads)
             cells += [
                 f"{one['rate']:.0f}",
                 f"{one['acquisitions'] / one['reads']:.3f}",
@@ -425,7 +405,9 @@ def show_locks(result):
         "waited"
     )
     head = ("reads/s", "locks/read", "index locks", "contended", "waited", "most taken")
-    table(rows, ("threads", *(f"{name} {kind}" for kind in ("base", "ours") for name in head)))
+    table(
+        rows, ("threads", *(f"{name} {TITLES[kind]}" for kind in ("base", "ours") for name in head))
+    )
 
 
 def show_instructions(result):
@@ -450,7 +432,15 @@ def show_instructions(result):
     )
     table(
         rows,
-        ("reads", *TITLES.values(), "ours/base", "hash/base", "copy", "in locks, base", "ours"),
+        (
+            "reads",
+            *(TITLES[kind] for kind in KINDS),
+            "series/base",
+            "hash/base",
+            "copy",
+            "in locks, base",
+            "series",
+        ),
     )
 
 
@@ -459,7 +449,7 @@ def show_functions(result):
     rows = []
     for case in SINGLE:
         runs = [
-            chosen(result, "instructions", kernel=kind, mode=case.mode, place=case.place)[0][
+            result.runs("instructions", kernel=kind, mode=case.mode, place=case.place)[0][
                 "functions"
             ]
             for kind in KINDS
@@ -477,4 +467,4 @@ def show_functions(result):
                 )
     if rows:
         print("\n  functions of which they differ")
-        table(rows, ("function", *TITLES.values()))
+        table(rows, ("function", *(TITLES[kind] for kind in KINDS)))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How hash functions of the inode table spread the keys of file systems.
+"""How hash functions of the inode table distribute the keys of file systems.
 
-bench-src/host/hash_spread.c counts the nodes of a successful look-up
+bench-src/host/hash_spread.c counts the nodes of a successful lookup
 over key patterns and addresses of super blocks; here its lines become a table,
-a picture and figures.  No kernel runs; the program's copies of the functions
-are held to the kernel's by test vectors (lib/hash_spread_kunit.c).
+a picture and figures.  No kernel runs.  Test vectors (lib/hash_spread_kunit.c)
+check that the program's copies of the functions equal the kernel's.
 
-Which address a super block has is chance, drawn at mount.  The median is what
-most mounts get, the worst is what one of them gets.
+The address of a super block is random, chosen at mount.  The median stands for
+most mounts, the worst for one of them.
 """
 
 import re
@@ -36,7 +36,7 @@ LOADS = {
 }
 LOG = BUILD / "log" / "spread.log"
 PICTURE = record.FOLDER / "spread.png"
-# Within this the tables' noise is larger than a difference.
+# A smaller difference is noise of the tables.
 EQUAL = 0.01
 
 SPREAD = re.compile(
@@ -51,9 +51,9 @@ def measure(result, load):
     program = initramfs.tools() / "hash_spread"
     command = [program, *load]
     result.command("spread", command)
-    # In place of kernels: what stands for the functions of both.
+    # The program has the functions of both kernels.
     result.data["kernels"]["hash_spread"] = {"sha256": record.digest(program)}
-    with step("spread of keys over tables") as current:
+    with step("distribution of keys over tables") as current:
         current.note = lambda: f"{patterns_done()} patterns done"
         run(command, log=LOG, what="hash_spread")
     rows, times = parse(LOG.read_text())
@@ -111,7 +111,7 @@ def check(rows, times):
 
 def by_pattern(rows):
     """Pattern -> function -> row, in the program's order."""
-    found = {}
+    found: dict[str, dict] = {}
     for row in rows:
         found.setdefault(row["pattern"], {})[row["function"]] = row
     return found
@@ -132,7 +132,7 @@ def figures(result, rows, times):
 
 
 def lost(functions):
-    """By which measures the base spreads a pattern better than ours."""
+    """Measures by which the base is better than the series on a pattern."""
     return [
         what
         for what in ("median", "p95", "worst")
@@ -142,7 +142,7 @@ def lost(functions):
 
 def show(rows, times):
     print(
-        "\n  nodes of a successful look-up, divided by those of chance: "
+        "\n  nodes of a successful lookup, divided by those of a random function: "
         "median / 95th percentile / worst"
     )
     shown = (BASE, OURS, "fold", "sum", "shift-add", "citi-mult", "random")
@@ -163,10 +163,10 @@ def show(rows, times):
         lines,
         (
             "keys",
-            *("ours" if function == OURS else function for function in shown),
+            *("series" if function == OURS else function for function in shown),
             "longest " + BASE,
-            "longest ours",
-            "ours loses",
+            "longest series",
+            "series loses",
         ),
     )
 

@@ -1,26 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Nanoseconds of a wake-up with foreign waiters in its queue."""
+"""Nanoseconds of a wakeup with foreign waiters in its queue."""
 
 import re
 import statistics
 
+from bench import usermode
 from bench.record import table
+from bench.rounds import run_turns, same_again
+from bench.sides import note_kernels
 from common import die, run, step
 from guest import initramfs, uml
 from kernel import variants
 from series import compose
 
 FILTER = "CONFIG_FILTERED_WAKEUPS=y\n"
-# /proc/hashstats stays out: user-mode Linux has no patched jumps, its switch
-# would be read in each wake-up.
+# Without /proc/hashstats: user-mode Linux has no patched jumps, so each wakeup
+# would read the switch of its counters.
 OURS = FILTER + "CONFIG_BOOT_HASH=y\n"
 SAME_SIZE = "hash_entries=bit_wait:256,folio_wait:256"
-# Kernels and their queues.  "filter" has the fixed tables of the base: nor are
-# there constants that are patched at boot, and ours loads the place of its
-# tables from memory, which it does not on a real machine.
+# Kernels and their queues.  "filter" has the fixed tables of the base: user-mode
+# Linux has no constants that are patched at boot either, so the series loads the
+# addresses of its tables from memory, which it does not on a real machine.
 SIDES = (("base", "256"), ("filter", "256"), ("patched", "256"), ("patched", "boot"))
 COMPILERS = ("plain", "retpoline")
-# The two objects that wake: wait.c and wait_bit.c, and the folios' waits.
+# Objects with wakeups: wait.c and wait_bit.c, and the waits for folios.
 WAKERS = ("kernel/sched/build_utility.o", "mm/filemap.o")
 FOREIGN = (0, 8, 64, 512)
 MIB = 4096
@@ -31,9 +34,8 @@ RESULT = re.compile(
     r"queued (\d+) min_ps (\d+) median_ps (\d+)$",
     re.M,
 )
-END = re.compile(r"^wake_bench: end (-?\d+)$", re.M)
 
-# What issues ask for: the waiters on stacks, as those of tasks are.
+# The figures are of waiters on stacks, where those of tasks are.
 LAYOUT = "stacks"
 
 HEADS_LINE = re.compile(
@@ -49,9 +51,7 @@ LOADS = {"quick": (2, 100, 3), "usual": (3, 300, 9), "long": (15, 1000, 25)}
 
 def measure(result, load):
     """The whole benchmark."""
-    kernels = build_all()
-    for kernel in kernels.values():
-        result.kernel(kernel)
+    kernels = note_kernels(result, build_all())
     rounds, samples, turns = load
     wakes(result, kernels, rounds, samples)
     heads(result, turns)
@@ -85,17 +85,12 @@ def wakes(result, kernels, rounds, samples):
         for compiler in COMPILERS
         for side in SIDES
     ]
-    with step("time wake-ups") as progress:
-        for done, (number, compiler, flavour, queues) in enumerate(turns):
-            progress.note = f"{done} of {len(turns)} kernels"
-            wake(
-                result,
-                kernels[flavour, compiler],
-                queues,
-                settings,
-                {"kernel": flavour, "compiler": compiler, "round": number},
-            )
-        progress.note = f"{len(turns)} kernels"
+
+    def one_kernel(number, compiler, flavour, queues):
+        names = {"kernel": flavour, "compiler": compiler, "round": number}
+        wake(result, kernels[flavour, compiler], queues, settings, names)
+
+    run_turns("time wakeups", turns, one_kernel)
     result.machine(
         evicted_mb=4 * cache, huge_pages=all(one["huge_pages"] for one in result.runs("wake"))
     )
@@ -107,8 +102,7 @@ def wake(result, kernel, queues, settings, names):
     """Run one kernel, which times all cases and ends."""
     sized = (names["kernel"], queues) == ("patched", "256")
     append = [*settings, SAME_SIZE] if sized else settings
-    output = uml.boot(kernel.vmlinux, MIB, append, LIMIT)
-    result.command(f"{kernel.flavour}-{queues}", uml.command(kernel.vmlinux, MIB, append))
+    output = usermode.run(result, f"{kernel.flavour}-{queues}", kernel, MIB, append, LIMIT)
     result.run(
         "wake", queues=queues, huge_pages=uml.HUGE in output, cases=parse(output, queues), **names
     )
@@ -116,10 +110,7 @@ def wake(result, kernel, queues, settings, names):
 
 def parse(output, queues):
     """The cases that one kernel timed."""
-    ends = END.findall(output)
-    if ends != ["0"]:
-        said = [line for line in output.splitlines() if "wake_bench: " in line]
-        die(f"the kernel's benchmark did not end well: {said[-1] if said else 'it never began'}")
+    usermode.check_end("wake_bench", output)
     found = []
     for key, layout, cache, *numbers in RESULT.findall(output):
         foreign, queued, least, median = map(int, numbers)
@@ -204,13 +195,6 @@ def boot_size_figures(result):
         )
 
 
-def same_again(values):
-    """Every second round of one kernel against the others: the noise."""
-    if len(values) < 2:
-        return 1.0
-    return statistics.median(values[1::2]) / statistics.median(values[::2])
-
-
 def wake_tables(result):
     pages = "huge" if result.data["machine"]["huge_pages"] else "small"
     print(f"\n  ns a wake-up, minimum of a kernel's samples, median of its rounds; {pages} pages")
@@ -225,8 +209,8 @@ def wake_tables(result):
             "code, key, waiters, cache, foreign",
             "base",
             "filter",
-            "ours, 256",
-            "ours, boot",
+            "series, 256",
+            "series, boot",
             *("ratio",) * 3,
         ),
     )
@@ -270,7 +254,7 @@ def heads(result, rounds):
 
 def parse_heads(output):
     """{(bits, heads, op, others): {stride: [ns of each round]}}"""
-    found = {}
+    found: dict[tuple, dict] = {}
     for bits, stride, picked, op, others, time in HEADS_LINE.findall(output):
         case = found.setdefault((int(bits), picked, op, int(others)), {})
         case.setdefault(int(stride), []).append(float(time))

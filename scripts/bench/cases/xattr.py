@@ -1,52 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Extended attributes out of a pool of values: base against ours.
+"""Extended attributes out of a pool of values: base and series.
 
 The stress test of the mbcache rewrite of 2015 (bench-src/guest/
 xattr_bench.c) on ext4 and ext2 on a RAM disk, over that test's processes,
-files and values, and once beyond the entries that the base's cache may hold.
-Instructions are counted while attributes are set and nowhere else, on one
-processor, where all processes take turns, and without those of the clock;
-seconds are taken in guests of their own.
+files and values, and once with more entries than the base's cache may hold.
+Instructions are counted on one processor, only while attributes are set, and
+without those of the clock; the processes take turns.  Seconds are taken in
+guests of their own.
 
-What a file system does in the background would be noise.  There is no journal,
-inode tables are complete at mount, and nothing is written back in between.
+Background work of a file system would be noise.  There is no journal, inode
+tables are complete at mount, and nothing is written back during the load.
 """
 
-import collections
 import statistics
-import time
 from typing import NamedTuple
 
-from bench import insncounts
+from bench import symbol_counts
+from bench.jobs import count_guest, mkfs_ext4, run_guest
 from bench.record import table
-from common import die, run, step
-from guest import vm
-from kernel import build, variants
+from bench.rounds import alternate, furthest, run_jobs
+from bench.sides import TITLES, build_kernels, check_counting, kernel_of, note_machine
+from bench.symbols import clock_functions, functions_of
+from common import die
 
 SYSTEMS = ("ext4", "ext2")
 # ext2's newer allocator puts a directory of the root into a random group.
 MOUNTS = {"ext4": "-t ext4 -o noinit_itable", "ext2": "-t ext2 -o oldalloc"}
 # A set costs ext2 about half: for the estimate only.
 WEIGHTS = {"ext4": 1.0, "ext2": 0.5}
-UUID = "b007a5b0-0000-4000-8000-000000000000"
-MEMORY = "1G"  # our cache may then hold about 61,000 entries
+MEMORY = "1G"  # the cache of the series may then hold about 61,000 entries
 APPEND = "nokaslr"
-# Ours with one of the two sizes as the base has it.
+# The series with one of the two sizes as in the base.
 BUCKETS_ONLY = "mbcache.max_entries=16384"
 ENTRIES_ONLY = "hash_entries=mbcache:1024"
 # Instructions are counted in this order; the second base is the A/A pair.
 ORDER = ("base", "ours", "again")
 PARTS = {"buckets": BUCKETS_ONLY, "entries": ENTRIES_ONLY}
-RECLAIM = "shrink_slab"
-# How often the clock ticks meanwhile tells of the machine, not of the kernel.
-# What wakes waiters of a cache's entry, kernel/sched/build_utility.o, counts.
-CLOCK = (
-    "kernel/time/*.o",
-    "kernel/rcu/*.o",
-    "kernel/sched/core.o",
-    "kernel/sched/fair.o",
-    "arch/x86/kernel/apic/*.o",
-)
 
 
 class Disk(NamedTuple):
@@ -88,7 +77,7 @@ class Side(NamedTuple):
     append: str = APPEND
 
 
-# More values than entries in the base's cache, fewer than in ours.
+# More values than the base's cache holds, fewer than that of the series.
 BEYOND = {"processes": 1, "files": 120_000, "values": 40_000, "sets": 120_000}
 LOADS = {
     "quick": Load(
@@ -126,17 +115,11 @@ LOADS = {
 
 def measure(result, load):
     """The whole benchmark."""
-    insncounts.plugin()  # missing support shows before the builds
-    ours = build.patched()
-    base = variants.base()
-    for kernel in (base, ours):
-        result.kernel(kernel)
-    accel = vm.accelerator(ours.vmlinux)
-    result.machine(accelerator=f"{accel.name} ({accel.reason})")
-    with step("check the counting of instructions"):
-        insns = insncounts.check(ours.vmlinux)
-    result.run("known-loop", instructions=insns, counted=insns)
-    carry_out(result, plan(load, base, ours))
+    symbol_counts.plugin()  # a QEMU without plugins fails before the builds
+    kernels = build_kernels(result)
+    note_machine(result, kernels["ours"])
+    check_counting(result, kernels["ours"])
+    run_jobs(plan(load, kernels), lambda job: run_job(result, job))
     seed_figures(result)
     beyond_figures(result)
     show(result, load)
@@ -163,9 +146,9 @@ class Job(NamedTuple):
         return f"{self.kind}, {first.system}, {values}, {self.side.name}"
 
 
-def plan(load, base, ours):
+def plan(load, kernels):
     """All guests in their order; those to compare are neighbours."""
-    sides = {"base": Side("base", base), "ours": Side("ours", ours), "again": Side("again", base)}
+    sides = {name: Side(name, kernels[kernel_of(name)]) for name in ORDER}
     jobs = plan_beyond(load, sides)
     for system in SYSTEMS:
         for values in load.values:
@@ -193,13 +176,6 @@ def plan_beyond(load, sides):
     return jobs
 
 
-def alternate(rounds):
-    """(round, name): both kernels, every second round in the other order."""
-    for number in range(rounds):
-        for name in ("ours", "base") if number % 2 else ("base", "ours"):
-            yield number, name
-
-
 def block(load, system, values):
     """One of the tables of 2015: all processes and files, one pool."""
     return [
@@ -207,24 +183,6 @@ def block(load, system, values):
         for files in load.files
         for processes in load.processes
     ]
-
-
-def carry_out(result, jobs):
-    """Run all guests, and say how long the rest will take."""
-    done, start = 0.0, time.monotonic()
-    whole = sum(job.work for job in jobs)
-    for number, job in enumerate(jobs):
-        with step(f"{job.title}, {number + 1} of {len(jobs)}") as now:
-            now.note = remaining(done, whole, time.monotonic() - start)
-            run_job(result, job)
-        done += job.work
-
-
-def remaining(done, whole, seconds):
-    if not done:
-        return ""
-    minutes = seconds / done * (whole - done) / 60
-    return f"about {minutes:.0f} min were left at its start"
 
 
 def run_job(result, job):
@@ -263,11 +221,10 @@ def script(cells, disk, turns=False):
 
 
 def mkfs(system, disk):
-    """The same file system each time, with blocks as large disks have them."""
-    return (
-        f"mkfs.ext4 -q -t {system} -b 4096 -I 256 -m 0 -O ^has_journal "
-        f"-N {disk.inodes} -U {UUID} -E nodiscard,lazy_itable_init=1,"
-        f"hash_seed={UUID} /dev/ram0 {disk.size}"
+    """Blocks as large disks have them."""
+    return mkfs_ext4(
+        f"/dev/ram0 {disk.size}",
+        f"-t {system} -b 4096 -I 256 -m 0 -O ^has_journal -N {disk.inodes}",
     )
 
 
@@ -281,62 +238,43 @@ def options(job):
 
 
 def take_seconds(result, job):
-    machine = vm.Guest(job.side.kernel, script(job.cells, job.disk), cpus=2, **options(job))
-    with machine:
-        output = machine.finish().output
-    result.command(f"{job.kind}-{job.side.name}", machine.command())
+    output = run_guest(
+        result,
+        f"{job.kind}-{job.side.name}",
+        job.side.kernel,
+        script(job.cells, job.disk),
+        cpus=2,
+        **options(job),
+    )
     for cell, said in zip(job.cells, parse(output, job.cells)):
         keep(result, job, cell, said)
 
 
 def count(result, job):
-    segments, output, command = insncounts.count(
-        job.side.kernel, script(job.cells, job.disk, turns=True), **options(job)
+    segments, output = count_guest(
+        result,
+        f"{job.kind}-{job.side.name}",
+        job.side.kernel,
+        script(job.cells, job.disk, turns=True),
+        **options(job),
     )
-    result.command(f"{job.kind}-{job.side.name}", command)
     if [segment.label for segment in segments] != [1] * len(job.cells):
         die(f"the QEMU plugin saw {len(segments)} segments of {len(job.cells)}")
-    own = functions(job.side.kernel, "fs/mbcache.o")
-    clock = functions(job.side.kernel, *CLOCK)
+    own = functions_of(job.side.kernel, "fs/mbcache.o")
+    clock = clock_functions(job.side.kernel)
     for cell, said, segment in zip(job.cells, parse(output, job.cells), segments):
-        check_memory(segment)
+        symbol_counts.check_memory(segment)
         keep(result, job, cell, said, **instructions(segment, own, clock))
-
-
-def check_memory(segment):
-    """A cache that must give back entries says nothing about its cap."""
-    if segment.entries[RECLAIM]:
-        die(
-            f"the guest ran short of memory: {RECLAIM} was called "
-            f"{segment.entries[RECLAIM]} times while attributes were set"
-        )
 
 
 def instructions(segment, own, clock):
     """Those of the kernel; user space does the same in both."""
-    kernel = {name: count for name, count in segment.insns.items() if name != insncounts.USER}
+    kernel = segment.kernel()
     return {
         "all_insns": sum(kernel.values()),
-        "insns": sum(count for name, count in kernel.items() if name not in clock),
+        "insns": sum(segment.kernel(without=clock).values()),
         "mbcache_insns": sum(count for name, count in kernel.items() if name in own),
     }
-
-
-def functions(kernel, *patterns):
-    """Of object files, but for names that others have as well."""
-    found = set()
-    for path in (one for name in patterns for one in kernel.obj.glob(name)):
-        listing = run(["nm", path]).stdout.splitlines()
-        found |= {
-            insncounts.PART.sub("", line.split()[-1])
-            for line in listing
-            if line.split()[-2] in "tT"
-        }
-    if not found:
-        die(f"{kernel.obj}: no functions in {' '.join(patterns)}")
-    lines = (kernel.obj / "System.map").read_text().splitlines()
-    several = collections.Counter(line.split()[2] for line in lines)
-    return {one for one in found if several[one] <= 1}
 
 
 def keep(result, job, cell, said, **more):
@@ -382,14 +320,6 @@ def check_report(cell, said):
 # Figures.
 
 
-def chosen(result, kind, **wanted):
-    return [
-        one
-        for one in result.runs(kind)
-        if all(one[name] == value for name, value in wanted.items())
-    ]
-
-
 def place(one):
     """What a run is compared at."""
     return {name: one[name] for name in Cell._fields}
@@ -402,17 +332,12 @@ def ratios(result, kind, name, above="ours"):
     """
     below = ("base",) if above == "again" else ("base", "again")
     found = []
-    for one in chosen(result, kind, kernel=above):
+    for one in result.runs(kind, kernel=above):
         same = [
-            run[name] for other in below for run in chosen(result, kind, kernel=other, **place(one))
+            run[name] for other in below for run in result.runs(kind, kernel=other, **place(one))
         ]
         found.append(one[name] / statistics.fmean(same))
     return found
-
-
-def furthest(values):
-    """From 1, either way."""
-    return max(values, key=lambda value: max(value, 1 / value))
 
 
 def seed_figures(result):
@@ -438,7 +363,7 @@ def seed_figures(result):
 
 
 def total_blocks(result, name):
-    return sum(one["blocks"] for one in chosen(result, "count", kernel=name))
+    return sum(one["blocks"] for one in result.runs("count", kernel=name))
 
 
 def beyond_figures(result):
@@ -458,13 +383,12 @@ def beyond_figures(result):
             f"{short}_aa_ratio_beyond_cap_worst", furthest(ratios(result, "beyond", name, "again"))
         )
         for part in PARTS:
-            found = zip(systems(result, part), ratios(result, "beyond", name, part))
-            for system, ratio in found:
+            for system, ratio in zip(systems(result, part), ratios(result, "beyond", name, part)):
                 result.figure(f"{short}_ratio_beyond_cap_{part}_only_{system}", ratio)
 
 
 def systems(result, name):
-    return [one["system"] for one in chosen(result, "beyond", kernel=name)]
+    return [one["system"] for one in result.runs("beyond", kernel=name)]
 
 
 # Tables.
@@ -476,8 +400,8 @@ def show(result, load):
         for values in load.values:
             print(
                 f"\n  {system}, V={values}, {load.sets} sets of each "
-                "process: seconds of the base and of ours; instructions "
-                "ours/base"
+                "process: seconds of base and series; instructions of the series "
+                "divided by the base's"
             )
             table(
                 [
@@ -499,25 +423,22 @@ def text(result, cell):
     """A cell of the table."""
     where = cell._asdict()
     base, ours = (
-        statistics.median(one["seconds"] for one in chosen(result, "seconds", kernel=name, **where))
+        statistics.median(one["seconds"] for one in result.runs("seconds", kernel=name, **where))
         for name in ("base", "ours")
     )
-    (one,) = chosen(result, "count", kernel="ours", **where)
+    (one,) = result.runs("count", kernel="ours", **where)
     below = [
         run["insns"]
         for name in ("base", "again")
-        for run in chosen(result, "count", kernel=name, **where)
+        for run in result.runs("count", kernel=name, **where)
     ]
     return f"{base:.3f},{ours:.3f}; {one['insns'] / statistics.fmean(below):.3f}"
 
 
 def show_beyond(result, load):
-    titles = {
-        "base": "base",
-        "again": "base again",
-        "ours": "ours",
-        "buckets": f"ours, {BUCKETS_ONLY}",
-        "entries": f"ours, {ENTRIES_ONLY}",
+    titles = TITLES | {
+        "buckets": f"series, {BUCKETS_ONLY}",
+        "entries": f"series, {ENTRIES_ONLY}",
     }
     print(
         f"\n  beyond the cap: F={load.beyond['files']}, V={load.beyond['values']}, "

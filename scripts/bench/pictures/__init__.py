@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One picture a file; Debian's Python, which has matplotlib, runs them."""
+"""One picture a file, run by Debian's Python, which has matplotlib."""

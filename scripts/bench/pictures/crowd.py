@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Draw the curves of a crowd: python3 -m bench.pictures.crowd FILE, rows as JSON on stdin."""
-
-import json
-import sys
-from pathlib import Path
+"""Draw the curves of a crowd."""
 
 from matplotlib import pyplot
 
-from bench.pictures.file import save  # it chooses how matplotlib draws
+from bench.pictures import drawing
 
 # Kernel -> what it is called, colour, line.
 SHOWN = {"base": ("6.12", "tab:red", "o-"), "ours": ("this series", "tab:blue", "s--")}
@@ -39,7 +35,7 @@ def draw(rows, path):
         ncol=2,
         frameon=False,
     )
-    save(figure, path)
+    drawing.save(figure, path)
 
 
 def curves(panel, row):
@@ -50,4 +46,4 @@ def curves(panel, row):
 
 
 if __name__ == "__main__":
-    draw(json.load(sys.stdin), Path(sys.argv[1]))
+    drawing.main(draw)

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Draw sizes of the dentry table: python3 -m bench.pictures.dentry FILE.png, JSON on stdin."""
-
-import json
-import sys
+"""Draw sizes of the dentry table."""
 
 from matplotlib import pyplot, ticker
 
-from bench.pictures.file import save  # it chooses how matplotlib draws
+from bench.pictures import drawing
 
 # Curve -> what it is called, colour, line.
 SHOWN = {
@@ -25,7 +22,7 @@ TITLES = {
 
 
 def draw(rows, path):
-    columns = list(dict.fromkeys(row["panel"] for row in rows))
+    columns = drawing.panels_of(rows)
     figure, panels = pyplot.subplots(
         1, len(columns), squeeze=False, figsize=(4 * len(columns), 4.5)
     )
@@ -55,8 +52,8 @@ def draw(rows, path):
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper center", ncol=3, frameon=False, fontsize=8)
     figure.tight_layout(rect=(0, 0, 1, 0.9))
-    save(figure, path)
+    drawing.save(figure, path)
 
 
 if __name__ == "__main__":
-    draw(json.load(sys.stdin), sys.argv[1])
+    drawing.main(draw)

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Draw the paper's situations: python3 -m bench.pictures.functions FILE.png, JSON on stdin."""
+"""Draw the paper's situations."""
 
-import json
 import math
-import sys
 
 from matplotlib import pyplot
 
-from bench.pictures.file import save  # it chooses how matplotlib draws
+from bench.pictures import drawing
 
 # Function -> what it is called, colour, mark.
 SHOWN = {
@@ -69,8 +67,8 @@ def draw(panels, path):
         draw_panel(axes, panel)
     figure.suptitle("How full the buckets are: situations of CITI TR 00-1, rebuilt")
     figure.tight_layout()
-    save(figure, path)
+    drawing.save(figure, path)
 
 
 if __name__ == "__main__":
-    draw(json.load(sys.stdin), sys.argv[1])
+    drawing.main(draw)

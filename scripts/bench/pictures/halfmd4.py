@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Draw half-MD4 of names: python3 -m bench.pictures.halfmd4 FILE.png, rows as JSON on stdin."""
-
-import json
-import sys
+"""Draw half-MD4 of names."""
 
 from matplotlib import pyplot
 
-from bench.pictures.file import save  # it chooses how matplotlib draws
+from bench.pictures import drawing
 
 # Curve -> what it is called, colour, line.
 SHOWN = {
@@ -22,7 +19,7 @@ TITLES = {
 
 
 def draw(rows, path):
-    columns = list(dict.fromkeys(row["panel"] for row in rows))
+    columns = drawing.panels_of(rows)
     figure, panels = pyplot.subplots(
         1, len(columns), squeeze=False, sharey=True, figsize=(3.5 * len(columns), 3.8)
     )
@@ -41,8 +38,8 @@ def draw(rows, path):
     panels[0][0].set_ylabel("ns a name")
     panels[0][0].legend(fontsize=8, frameon=False)
     figure.tight_layout()
-    save(figure, path)
+    drawing.save(figure, path)
 
 
 if __name__ == "__main__":
-    draw(json.load(sys.stdin), sys.argv[1])
+    drawing.main(draw)

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Draw the indices of pages: python3 -m bench.pictures.index FILE.png, rows as JSON on stdin.
+"""Draw the indices of pages.
 
 The first row, but for its last panel, is Figures 1 to 3 of "Examining Linux
 2.6 Page-Cache Performance" (2005) on today's code.
 """
 
-import json
-import sys
-
 from matplotlib import pyplot, ticker
 
-from bench.pictures.file import save  # it chooses how matplotlib draws
+from bench.pictures import drawing
 
 # Curve -> what it is called, colour, line.
 SHOWN = {
@@ -30,7 +27,7 @@ SHOWN = {
 
 
 def draw(rows, path):
-    columns = list(dict.fromkeys(row["panel"] for row in rows))
+    columns = drawing.panels_of(rows)
     orders = list(dict.fromkeys(row["order"] for row in rows))
     figure, panels = pyplot.subplots(
         len(orders),
@@ -64,7 +61,7 @@ def draw(rows, path):
         panel.set_ylabel("ns an operation")
     legends(figure, panels)
     figure.tight_layout(rect=(0, 0, 1, 0.93))
-    save(figure, path)
+    drawing.save(figure, path)
 
 
 def legends(figure, panels):
@@ -76,4 +73,4 @@ def legends(figure, panels):
 
 
 if __name__ == "__main__":
-    draw(json.load(sys.stdin), sys.argv[1])
+    drawing.main(draw)

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Draw the spread study: python3 -m bench.pictures.spread FILE.png, rows as JSON on stdin."""
-
-import json
-import sys
+"""Draw the spread study."""
 
 from matplotlib import pyplot
 
-from bench.pictures.file import save  # it chooses how matplotlib draws
+from bench.pictures import drawing
 
 # Function -> what it is called, colour, mark, place above the line.
 SHOWN = {
@@ -47,8 +44,8 @@ def draw(rows, path):
     axes.set_ylabel("keys that are hashed with the super block's address")
     axes.set_title("Spread over the inode table, all super blocks and sizes")
     axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1 + 0.5 / height), ncol=3, fontsize=8)
-    save(figure, path, bbox_inches="tight")
+    drawing.save(figure, path, bbox_inches="tight")
 
 
 if __name__ == "__main__":
-    draw(json.load(sys.stdin), sys.argv[1])
+    drawing.main(draw)

@@ -4,16 +4,16 @@
 Buffers.  The paper's file systems are ext2: groups of 8192 blocks, each of
 which begins with bitmaps and a table of inodes.  If the first blocks of each
 group are in memory, device xor block puts the same block of all groups into
-two buckets of 16384.  How many blocks of a group are in memory, few in most and
-many in some, is a power law.  Its numbers were chosen so that the old function
-gives what the paper printed: as many buffers, the longest chain, about the same
-nodes per look-up and the same buckets with more than 15.
+two of 16384 buckets.  The number of a group's blocks in memory follows a power
+law: few in most groups, many in some.  Its parameters were chosen so that the
+old function reproduces the paper's histogram: the number of buffers, the
+longest chain, about the nodes per lookup, and the buckets with more than 15.
 
-Inodes.  Numbers of ext2, of which some are free, beside one super block.  The
-old function was no worse than chance on the paper's, nor is it here.
+Inodes.  Inode numbers of ext2 with gaps, and one super block.  The old function
+is no worse than a random function on these keys, as on the paper's.
 
-Far.  No keys of the paper: numbers with a volume in their upper half, as FUSE
-has them.
+Far.  Not in the paper: numbers with a volume in their upper half, as FUSE
+makes them.
 """
 
 import random
@@ -38,10 +38,10 @@ FULL = Groups(232, 6, 2000, 12)  # Histogram 1
 AFTER = Groups(160, 2, 88, 5)  # Histogram 2
 
 
-def blocks(law, count):
-    """That many numbers of blocks; what the law lacks is in the last group."""
+def blocks(law: Groups, count: int) -> list[int]:
+    """`count` block numbers; what the law lacks comes from the last group."""
     half = law.groups // 2
-    found = []
+    found: list[tuple[int, int]] = []
     for group in range(law.groups):
         # Even and odd groups are in two halves of the table: one law for both.
         share = (group // 2 + 0.5) / half
@@ -51,17 +51,18 @@ def blocks(law, count):
     return [group * GROUP_BLOCKS + 1 + offset for offset, group in sorted(found)[:count]]
 
 
-def buffers(law, count):
+def buffers(law: Groups, count: int) -> list[str]:
     return [
         f"device {DEVICE:#x} {BLOCK_DEVICE:#x}",
         *(f"buffer {DEVICE:#x} {block}" for block in blocks(law, count)),
     ]
 
 
-def inodes(count):
-    """Of the numbers from the root directory on, two of three are in use."""
+def inodes(count: int) -> list[str]:
+    """Two of three numbers are in use, from the root directory's on."""
     chance = random.Random(1)
-    numbers, number = [], 2
+    numbers: list[int] = []
+    number = 2
     while len(numbers) < count:
         if chance.random() < 2 / 3:
             numbers.append(number)
@@ -69,7 +70,7 @@ def inodes(count):
     return [f"inode {SUPER_BLOCK:#x} {number}" for number in numbers]
 
 
-def far():
+def far() -> list[str]:
     return [
         f"inode {SUPER_BLOCK:#x} {volume << 32 | number}"
         for volume in range(64)

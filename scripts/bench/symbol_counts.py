@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Instructions by symbol of the kernel, counted by a plugin in QEMU's TCG."""
 
-import bisect
 import collections
 import functools
 import re
 import subprocess
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
 
+from bench.symbols import USER, Symbols
 from common import BUILD, ROOT, die, lock, run
 from guest import accelerator as accelerators
 from guest import vm
@@ -15,11 +18,7 @@ SOURCE = ROOT / "scripts/bench/plugin/symbol_counts.c"
 FOLDER = BUILD / "plugin"
 # Newest first: a QEMU takes old versions too, but with the newer prototypes.
 APIS = (4, 3, 2, 1)
-KERNEL = 1 << 63
-USER = "[user]"
-# What the compiler splits off a function counts as that function.
-PART = re.compile(r"\.(cold|part|isra|constprop)\b.*")
-INTERRUPT = re.compile(r"asm_(common_interrupt|spurious_interrupt|sysvec_.*)")
+RECLAIM = "shrink_slab"
 TURNS = 100_000
 EMULATED = accelerators.Accelerator("tcg", "instructions are counted")
 
@@ -28,22 +27,30 @@ class Segment:
     """What ran between two markers: instructions and entries by symbol.
 
     .calls is how often one symbol called another or jumped into it, by (from,
-    to): what is called through a pointer is not there.  .atomics is how many
-    of the instructions are atomic: with the prefix LOCK, or an XCHG with memory.
+    to), without calls through a pointer.  .atomics is how many of the
+    instructions are atomic: with the prefix LOCK, or an XCHG with memory.
     """
 
-    def __init__(self, label):
+    def __init__(self, label: int) -> None:
         self.label = label
-        self.insns = collections.Counter()
-        self.entries = collections.Counter()
-        self.calls = collections.Counter()
-        self.atomics = collections.Counter()
+        self.insns: collections.Counter[str] = collections.Counter()
+        self.entries: collections.Counter[str] = collections.Counter()
+        self.calls: collections.Counter[tuple[str, str]] = collections.Counter()
+        self.atomics: collections.Counter[str] = collections.Counter()
+
+    def kernel(self, without: Collection[str] = ()) -> dict[str, int]:
+        """Instructions of the kernel by symbol, without some symbols."""
+        return {
+            name: insns
+            for name, insns in self.insns.items()
+            if name != USER and name not in without
+        }
 
 
 @functools.cache
-def plugin():
-    """The plugin built for the QEMU that is here; it is tried in it."""
-    said = "no answer"
+def plugin() -> Path:
+    """The plugin, built for the installed QEMU, which must load it."""
+    said: str | None = "no answer"
     for api in APIS:
         path = FOLDER / f"symbol_counts-{api}.so"
         with lock(FOLDER / "plugin.lock"):
@@ -58,7 +65,7 @@ def plugin():
     )
 
 
-def compile_plugin(path, api):
+def compile_plugin(path: Path, api: int) -> None:
     if path.is_file() and path.stat().st_mtime > SOURCE.stat().st_mtime:
         return
     run(
@@ -79,8 +86,8 @@ def compile_plugin(path, api):
     )
 
 
-def trial(path):
-    """None when QEMU loads the plugin, else why it does not."""
+def trial(path: Path) -> str | None:
+    """None if QEMU loads the plugin, else why it does not."""
     command = [
         accelerators.QEMU,
         "-M",
@@ -105,21 +112,27 @@ def trial(path):
     return None
 
 
-def option(path, out, skip=()):
-    # A comma ends a value for QEMU, two are one.
+def option(path: Path, out: Any, skip: Collection[int] = ()) -> list[str]:
+    # A comma ends a value for QEMU; two commas are one.
     plain = str(path).replace(",", ",,")
     words = f",skip={':'.join(f'{one:x}' for one in skip)}" if skip else ""
     return ["-plugin", f"{plain},out={out}{words}"]
 
 
-def count(kernel, script, qemu=(), interrupts=True, **options):
-    """Run a job; give its Segments, its output and the QEMU command.
+def count(
+    kernel: Any,
+    script: str,
+    qemu: Sequence[str] = (),
+    interrupts: bool = True,
+    **options: Any,
+) -> tuple[list[Segment], str, list[str]]:
+    """Run a job; return its Segments, its output and the QEMU command.
 
-    interrupts=False leaves out what runs in interrupts, if the kernel runs
-    where it was linked (nokaslr).
+    interrupts=False leaves out what runs in interrupts.  The kernel must run
+    at the address that it was linked for (nokaslr).
     """
     symbols = Symbols(kernel)
-    skip = () if interrupts else symbols.interrupts()
+    skip = [] if interrupts else symbols.interrupts()
     machine = vm.Guest(
         kernel,
         script,
@@ -134,43 +147,9 @@ def count(kernel, script, qemu=(), interrupts=True, **options):
         return segments(lines, symbols), output, machine.command()
 
 
-class Symbols:
-    """Addresses of a kernel's functions."""
-
-    def __init__(self, kernel):
-        path = getattr(kernel, "obj", None) or kernel.parent
-        lines = (path / "System.map").read_text().splitlines()
-        words = (line.split() for line in lines)
-        table = sorted(
-            (int(address, 16), PART.sub("", name), "." not in name)
-            for address, kind, name in words
-            if kind in "tTwW"
-        )
-        self.addresses = [address for address, _, _ in table]
-        self.names = [name for _, name, _ in table]
-        self.starts = {address for address, _, whole in table if whole}
-
-    def interrupts(self):
-        """Where the kernel enters interrupts; exceptions are not among them."""
-        found = sorted(
-            address
-            for address, name in zip(self.addresses, self.names)
-            if INTERRUPT.fullmatch(name)
-        )
-        if not found:
-            die("System.map names no entry of an interrupt, such as asm_common_interrupt")
-        return found
-
-    def name(self, address):
-        if address < KERNEL:
-            return USER
-        index = bisect.bisect_right(self.addresses, address) - 1
-        return self.names[index] if index >= 0 else "[unknown]"
-
-
-def segments(lines, symbols):
+def segments(lines: Sequence[str], symbols: Symbols) -> list[Segment]:
     """The plugin's file as a list of Segment."""
-    found = {}
+    found: dict[str, Segment] = {}
     for line in lines:
         number, label, *block = line.split()
         segment = found.setdefault(number, Segment(int(label)))
@@ -187,10 +166,28 @@ def segments(lines, symbols):
     return list(found.values())
 
 
-def check(kernel):
+def check_segments(found: Sequence[Segment], wanted: int) -> None:
+    """Each measured part of a load must have its segment."""
+    if len(found) != wanted:
+        die(f"the QEMU plugin saw {len(found)} segments of {wanted}")
+
+
+def check_memory(segment: Segment) -> None:
+    """Refuse a load during which the kernel shrank its caches."""
+    if segment.entries[RECLAIM]:
+        die(
+            f"the guest ran short of memory: {RECLAIM} was called "
+            f"{segment.entries[RECLAIM]} times during the load"
+        )
+
+
+def check(kernel: Any) -> int:
     """A loop of known length must be counted exactly."""
     found, output, _ = count(kernel, f"lookups -l {TURNS}", mem="128M", append="nokaslr")
-    wanted = int(re.search(r"^instructions: (\d+)$", output, re.M)[1])
+    said = re.search(r"^instructions: (\d+)$", output, re.M)
+    if not said:
+        die(f"lookups -l {TURNS} did not print its instructions: {output[-200:]!r}")
+    wanted = int(said[1])
     got = [segment.insns[USER] for segment in found]
     if got != [wanted]:
         die(f"the QEMU plugin counted {got} instructions in a loop of {wanted}")
