@@ -403,6 +403,8 @@ def test_runs_are_chosen_by_values(result):
 
 def test_rounds_are_paired(result):
     for number, (base, ours) in enumerate([(10, 11), (20, 20), (10, 5)]):
-        result.run("rate", kernel="base", round=number, rate=base)
-        result.run("rate", kernel="ours", round=number, rate=ours)
-    assert rounds.paired(result, "rate", "rate", "ours") == 1
+        for place, factor in ("here", 1), ("there", 2):
+            result.run("rate", kernel="base", round=number, rate=base, place=place)
+            result.run("rate", kernel="ours", round=number, rate=factor * ours, place=place)
+    assert rounds.paired(result, "rate", "rate", "ours", place="here") == 1
+    assert rounds.paired(result, "rate", "rate", "ours", place="there") == 2

@@ -236,11 +236,3 @@ def test_chain_figures(result):
     bench_inode.chain_figures(result)
     assert result.data["figures"]["nodes_vs_random_worst_base"] == 2
     assert result.data["figures"]["nodes_per_counted_hit"] == 1.5
-
-
-def test_throughput_is_paired(result):
-    load = {"system": "ext4", "processes": 1, "phase": "create"}
-    for number, (base, ours) in enumerate([(10, 11), (20, 20), (10, 5)]):
-        result.run("throughput", kernel="base", round=number, rate=base, **load)
-        result.run("throughput", kernel="ours", round=number, rate=ours, **load)
-    assert bench_inode.paired(result, **load) == 1

@@ -143,9 +143,11 @@ def test_lines_of_lock_stat():
 
 
 def test_costs_of_a_read():
-    assert bench_readers.costs(
-        {"[user]": 900, "filemap_read": 40, "_raw_spin_lock": 20, "rep_movs_alternative": 40960}, 10
-    ) == {
+    segment = symbol_counts.Segment(1)
+    segment.insns.update(
+        {"[user]": 900, "filemap_read": 40, "_raw_spin_lock": 20, "rep_movs_alternative": 40960}
+    )
+    assert bench_readers.costs(segment, 10) == {
         "insns": 6,
         "copied": 4096,
         "locking": 2,

@@ -270,4 +270,4 @@ def test_table(monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "ext4, V=5, 50 sets of each process" in said
     assert "\n  10   2.000,1.000; 0.980\n" in said
-    assert "ours, mbcache.max_entries=16384" in said
+    assert "series, mbcache.max_entries=16384" in said
