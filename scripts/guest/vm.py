@@ -25,41 +25,16 @@ from common import BUILD, die
 from guest import accelerator as accelerators
 from guest import initramfs, limits
 from guest.accelerator import Accelerator
+from guest.verdict import SHOWN, End, GuestError, complaints, problem
 from kernel.build import Build
 
 Image = str | Path | Build  # a vmlinux or bzImage
 
 SECONDS = 30  # time limit of a job with KVM
 PROBE_SECONDS = 10  # KVM boots a guest in one or two
-SHOWN = 30  # console lines shown with a failure
 
 # oops=panic: a guest that faulted has failed, whatever its job says.
 COMMAND_LINE = "console=ttyS0 earlyprintk=ttyS0,115200 panic=-1 oops=panic"
-
-PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
-# What a sound kernel never writes.
-COMPLAINT = re.compile(
-    r"WARNING: |BUG: |Oops: |INFO: task .* blocked for more"
-    r"|rcu: INFO: .* (stall|detected)|soft lockup|UBSAN: |KASAN: |KCSAN: "
-    r"|possible (circular|recursive) locking"
-)
-
-
-class GuestError(Exception):
-    """A guest that failed.
-
-    .kind is panic, hang, silent, complaint, status or qemu; .reason says it in
-    one line; .details is the end of the console and of the job's output.
-    """
-
-    def __init__(self, kind: str, reason: str, details: Iterable[str] = ()) -> None:
-        super().__init__(reason)
-        self.kind = kind
-        self.reason = reason
-        self.details = list(details)
-
-    def __str__(self) -> str:
-        return "\n".join([self.reason, *("    | " + d for d in self.details)])
 
 
 @dataclass
@@ -72,10 +47,6 @@ class Result:
     @property
     def complaints(self) -> list[str]:
         return complaints(self.console)
-
-
-def complaints(console: str) -> list[str]:
-    return [line for line in console.splitlines() if COMPLAINT.search(line)]
 
 
 def accelerator(kernel: Image) -> Accelerator:
@@ -285,7 +256,7 @@ class Guest:
             details += ["output of the job:", *output]
         raise GuestError(kind, reason, details)
 
-    def _problem(self) -> str | None:
+    def _hangs(self) -> str | None:
         """Why a guest that still runs will never end, or None."""
         if "KVM internal error" in self._text("qemu"):
             return "kvm stopped the guest with an internal error"
@@ -296,17 +267,11 @@ class Guest:
     def _wait(self, done: Callable[[], bool]) -> None:
         """Wait until done() holds or the guest has ended."""
         while not done() and self.process.poll() is None:
-            problem = self._problem()
-            if problem:
+            reason = self._hangs()
+            if reason:
                 self._kill()
-                self._end_if_panic()
-                self._fail("hang", problem)
+                self._verdict(reason)
             time.sleep(0.02)
-
-    def _end_if_panic(self) -> None:
-        panic = PANIC.search(self.console)
-        if panic:
-            self._fail("panic", f"the guest panicked: {panic[1].strip()}")
 
     def ready(self) -> None:
         """Wait until the job calls `wait-for-host`; then it stands still."""
@@ -335,18 +300,19 @@ class Guest:
         status = self._verdict()
         return Result(status, self.output, self.console, time.monotonic() - self.start)
 
-    def _verdict(self) -> int:
-        self._end_if_panic()
-        if self.process.returncode:
-            lines = self._text("qemu").splitlines() or ["no message"]
-            self._fail("qemu", f"qemu ended with status {self.process.returncode}: {lines[-1]}")
-        match = re.fullmatch(r"status (\d+)\n", self._text("status"))
-        if not match:
-            self._fail("silent", "the guest ended silently: no status from its job")
-        found = complaints(self.console)
-        if found and not self.complaints:
-            self._fail("complaint", f"the guest's kernel complained: {found[0]}")
-        status = int(match[1])
-        if status and self.check:
-            self._fail("status", f"the guest's job failed with status {status}")
+    def _verdict(self, stopped: str = "") -> int:
+        """The job's status; a guest that failed raises."""
+        delivered = re.fullmatch(r"status (\d+)\n", self._text("status"))
+        status = int(delivered[1]) if delivered else None
+        end = End(self.console, status, stopped, self._qemu_failed())
+        found = problem(end, self.check, self.complaints)
+        if found:
+            self._fail(*found)
+        assert status is not None  # or the guest ended silently
         return status
+
+    def _qemu_failed(self) -> str:
+        if not self.process.returncode:
+            return ""
+        lines = self._text("qemu").splitlines() or ["no message"]
+        return f"qemu ended with status {self.process.returncode}: {lines[-1]}"

@@ -10,13 +10,13 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO
 
 from common import BUILD, Step, die, write_if_changed
 from guest import accelerator as accelerators
 from guest import initramfs
 from guest.accelerator import Accelerator
-from guest.vm import PANIC, SHOWN, GuestError, complaints
+from guest.verdict import SHOWN, End, GuestError, problem
 
 FOLDER = BUILD / "boot"
 CONSOLE = FOLDER / "console.log"
@@ -144,21 +144,12 @@ def to_file(stream: IO[bytes]) -> None:
 
 
 def judge(status: int | None, limit: float) -> None:
+    """Raise for a guest that failed; None: it did not end by itself."""
     console = CONSOLE.read_text(errors="replace").replace("\r", "")
-    panic = PANIC.search(console)
-    found = complaints(console)
-    if panic:
-        fail("panic", f"the guest panicked: {panic[1].strip()}", console)
-    if status is None:
-        fail("hang", f"the guest hung: it did not end within {limit:.0f} s", console)
-    if status == NO_STATUS:
-        fail("silent", "the guest ended silently: no status from its script", console)
+    stopped = f"the guest hung: it did not end within {limit:.0f} s" if status is None else ""
+    found = problem(End(console, None if status == NO_STATUS else status, stopped))
     if found:
-        fail("complaint", f"the guest's kernel complained: {found[0]}", console)
-    if status:
-        # Its own words are on the screen already.
-        raise GuestError("status", f"the script in the guest failed with status {status}")
-
-
-def fail(kind: str, reason: str, console: str) -> NoReturn:
-    raise GuestError(kind, f"{reason}; full console: {CONSOLE}", console.splitlines()[-SHOWN:])
+        kind, reason = found
+        # A job's own words are on the screen already.
+        details = [] if kind == "status" else console.splitlines()[-SHOWN:]
+        raise GuestError(kind, f"{reason}; full console: {CONSOLE}", details)
