@@ -20,6 +20,7 @@ GROUPS = {
     "boot": "qemu-system-x86 busybox-static e2fsprogs kmod udev",
     "check": "sparse gdb groff-base python3-ply python3-git liburcu-dev",
     "xfs": "xfsprogs",
+    "disk": "mmdebstrap uidmap",
     "deb": "debhelper dpkg-dev openssl",
     "picture": "python3-matplotlib",
     "debian-config": "linux-config-6.12",

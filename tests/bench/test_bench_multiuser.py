@@ -156,79 +156,58 @@ def test_wrong_result_ends_the_script(tmp_path, name, text, said):
 # The disk of the users' programs.
 
 
-def fake_packages(folder, names=debian_disk.PACKAGES):
-    for name in names:
-        (folder / f"{name}_1%3a2.0-1+b1_amd64.deb").write_text("")
+def status_of(*names):
+    """What dpkg writes down for these packages, and for one that it lists first."""
+    return "".join(
+        f"Package: {name}\nStatus: install ok installed\nSource: a (0.1)\n"
+        f"Version: 1:2.0-1+b1\nDescription: {name}\n\n"
+        for name in ("base-files", *names)
+    )
 
 
-def test_versions_of_packages(tmp_path):
-    fake_packages(tmp_path)
-    assert debian_disk.versions(tmp_path)["ed"] == "1:2.0-1+b1"
+def test_versions_of_packages():
+    found = debian_disk.versions(status_of(*debian_disk.PACKAGES))
+    assert found == dict.fromkeys(("base-files", *debian_disk.PACKAGES), "1:2.0-1+b1")
+    with pytest.raises(common.Failure, match="brought no package gcc"):
+        debian_disk.versions(status_of(*debian_disk.PACKAGES[1:]))
 
 
-def test_missing_package_is_named(tmp_path):
-    fake_packages(tmp_path, debian_disk.PACKAGES[1:])
-    with pytest.raises(common.Failure, match="brought no package dash"):
-        debian_disk.versions(tmp_path)
-    (tmp_path / "strange.deb").write_text("")
-    with pytest.raises(common.Failure, match="strange.deb: not the name of"):
-        debian_disk.versions(tmp_path)
-
-
-def test_download_that_fails_is_one_line(tmp_path):
-    (tmp_path / "apt.log").write_text("Reading\nE: Unable to locate package spell\nE: more\n")
+def test_install_that_fails_is_one_line(tmp_path, monkeypatch):
+    """The tool's own reason; a mirror that is not there gives one."""
+    monkeypatch.setattr(debian_disk, "FOLDER", tmp_path)
+    monkeypatch.setattr(debian_disk, "sources", lambda: [f"deb file:{tmp_path}/none bookworm main"])
+    debian_disk.ensure_packages("disk")
+    with pytest.raises(common.Failure) as failure:
+        debian_disk.bootstrap(tmp_path / "root.tar")
     assert re.fullmatch(
-        r"apt-get could not download dash .*: Unable to locate "
-        r"package spell; full log: .*/apt.log",
-        debian_disk.reason(tmp_path / "apt.log"),
+        r"mmdebstrap could not install gcc .* iamerican: .*; full log: .*/mmdebstrap.log",
+        str(failure.value),
     )
+    assert "see its log" not in str(failure.value)
 
 
-def test_packages_become_one_merged_folder(tmp_path):
-    """Debian's packages may still name /bin, and documents stay out."""
-    for name in ("DEBIAN", "bin", "usr/share/doc/one", "usr/share/one"):
-        (tmp_path / "one" / name).mkdir(parents=True)
-    for name in ("bin/one", "usr/share/doc/one/text", "usr/share/one/data"):
-        (tmp_path / "one" / name).write_text("one")
-    (tmp_path / "one/DEBIAN/control").write_text(
-        "Package: one\nVersion: 1\nArchitecture: all\n"
-        "Maintainer: one <one@localhost>\nDescription: one\n"
-    )
-    common.run(["dpkg-deb", "--build", tmp_path / "one", tmp_path / "one.deb"])
-    debian_disk.unpack(tmp_path, tmp_path / "root")
-    assert (tmp_path / "root/bin").is_symlink()
-    assert (tmp_path / "root/usr/bin/one").read_text() == "one"
-    assert (tmp_path / "root/usr/share/one/data").is_file()
-    assert not (tmp_path / "root/usr/share/doc").exists()
-
-
-def test_broken_package_is_named(tmp_path):
-    (tmp_path / "one.deb").write_text("none")
-    with pytest.raises(common.Failure, match="one.deb: not a Debian package"):
-        debian_disk.unpack(tmp_path, tmp_path / "root")
-
-
-def test_package_without_words_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(debian_disk, "inside", lambda *words: None)
-    for name in ("usr/bin", "usr/lib/ispell"):
-        (tmp_path / name).mkdir(parents=True)
-    with pytest.raises(common.Failure, match="iamerican has no /usr/share/isp"):
-        debian_disk.finish(tmp_path)
+def test_sources_are_debians(monkeypatch):
+    """Without package lists there are none, which is said."""
+    for line in debian_disk.sources():
+        assert re.fullmatch(r"deb [a-z]+:\S+ \S+ [a-z-]+", line), line
+    done = subprocess.CompletedProcess([], 0, stdout="")
+    monkeypatch.setattr(debian_disk, "run", lambda *words, **options: done)
+    with pytest.raises(common.Failure, match="run `apt-get update`"):
+        debian_disk.sources()
 
 
 def test_disk_is_made_once(tmp_path, monkeypatch):
     made = []
 
     def make():
-        (tmp_path / "packages").mkdir(exist_ok=True)
-        fake_packages(tmp_path / "packages")
         debian_disk.IMAGE.write_text("")
         made.append(1)
+        return {"gcc": "12"}
 
     monkeypatch.setattr(debian_disk, "FOLDER", tmp_path)
     monkeypatch.setattr(debian_disk, "IMAGE", tmp_path / "a,b.ext4")
     monkeypatch.setattr(debian_disk, "make", make)
-    assert debian_disk.image()[0] == tmp_path / "a,b.ext4"
+    assert debian_disk.image() == (tmp_path / "a,b.ext4", {"gcc": "12"})
     # QEMU takes one comma of two.
     assert f"file={tmp_path}/a,,b.ext4,format=raw" in debian_disk.option()[1]
     assert len(made) == 1
