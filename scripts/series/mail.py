@@ -1,13 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make mail: the set as it is mailed, proven equal to what is composed."""
+"""make mail: the set as it is mailed, proven equal to what is composed.
 
+It is written twice: as files, and as a branch that `b4 send` takes. Nothing
+here needs a network.
+"""
+
+import contextlib
+import hashlib
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from common import ROOT, die, step
-from series import compose, gitcmd, source
+from common import ROOT, die, run, step
+from series import compose, gitcmd, source, worktree
+
+BRANCH = "b4/boothash"
+# What b4 knows its cover letter by, in a commit of its own below the patches.
+TRACKING = "--- b4-submit-tracking ---"
+RECIPIENTS = "scripts/get_maintainer.pl"
+READ_BY_IT = (RECIPIENTS, ".get_maintainer.conf", ".get_maintainer.ignore", ".mailmap")
 
 
 def cover() -> tuple[str, str]:
@@ -32,22 +45,41 @@ def mail() -> None:
             "make mail signs the patches off: set `git config user.name` "
             "and `git config user.email`"
         )
+    path = worktree.src()
+    if worktree.exists(path) and worktree.current_branch(path) == BRANCH:
+        die(
+            f"{path} is on {BRANCH}, which is made anew: run `git checkout {worktree.BRANCH}` there"
+        )
     subject, body = cover()
     commit, repo = compose.compose(), source.base_repo()
     folder = source.version_dir() / "mail"
     shutil.rmtree(folder, ignore_errors=True)
-    files = format_patch(repo, commit, folder, person)
-    fill_cover(files[0], subject, body)
-    with step("apply the mailed set to the base with git am"):
-        mailed = tree_of_mail(repo, files[1:])
-    composed = gitcmd.out("rev-parse", commit + "^{tree}", repo=repo)
-    if mailed != composed:
-        die(
-            f"the mailed set gives tree {mailed}, the composed series "
-            f"{composed}: compare them with git in {repo}"
-        )
-    print(f"  written: {folder.relative_to(ROOT)}")
-    print(f"{len(files) - 1} patches, tree {composed} identical")
+    first, *patches = format_patch(repo, commit, folder, person)
+    with step("apply the mailed set to the base with git am"), repository(repo, patches) as temp:
+        gitcmd.git("reset", "--quiet", "--hard", commit, repo=temp)
+        to, cc = recipients(temp, patches)
+        fill_cover(first, subject, body, to, cc)
+        gitcmd.git("reset", "--quiet", "--hard", gitcmd.commit("base", repo), repo=temp)
+        who = undated(person)
+        text = cover_commit(repo, subject, body, to, cc)
+        gitcmd.git("commit", "--quiet", "--allow-empty", "-F", "-", repo=temp, env=who, input=text)
+        mailed = tree_of_mail(temp, patches, who)
+        composed = gitcmd.out("rev-parse", commit + "^{tree}", repo=repo)
+        if mailed != composed:
+            die(
+                f"the mailed set gives tree {mailed}, the composed series "
+                f"{composed}: compare them with git in {repo}"
+            )
+        gitcmd.git("fetch", "--quiet", temp, f"+HEAD:refs/heads/{BRANCH}", repo=repo)
+    print(f"  written: {folder.relative_to(ROOT)}, for {len(to)} people and {len(cc)} lists")
+    print(f"  written: branch {BRANCH} for b4 in {path} (`make tree` makes the folder)")
+    print(f"{len(patches)} patches, tree {composed} identical")
+
+
+def undated(person: gitcmd.Person) -> gitcmd.Env:
+    """Author and committer, now: b4 looks for what is younger than a year."""
+    env = gitcmd.signature(person, source.DATE)
+    return {name: value for name, value in env.items() if not name.endswith("_DATE")}
 
 
 def format_patch(repo: Path, commit: str, folder: Path, person: gitcmd.Person) -> list[Path]:
@@ -70,42 +102,63 @@ def format_patch(repo: Path, commit: str, folder: Path, person: gitcmd.Person) -
     return [Path(name) for name in names]
 
 
-def fill_cover(path: Path, subject: str, body: str) -> None:
+def fill_cover(path: Path, subject: str, body: str, to: list[str], cc: list[str]) -> None:
     text = path.read_text()
     text = text.replace("*** SUBJECT HERE ***", subject, 1)
-    path.write_text(text.replace("*** BLURB HERE ***", body, 1))
+    text = text.replace("*** BLURB HERE ***", body, 1)
+    fields = "".join(
+        f"{name}: " + ",\n ".join(people) + "\n"
+        for name, people in (("To", to), ("Cc", cc))
+        if people
+    )
+    path.write_text(text.replace("\nDate: ", f"\n{fields}Date: ", 1))
 
 
-def tree_of_mail(repo: Path, files: list[Path]) -> str:
-    """Apply the mails in a repository of their own, which only has out the
-    files that they touch: no need to write 86,000 others."""
-    touched = sorted({name for path in files for name in names(path)})
+def recipients(tree: str, files: list[Path]) -> tuple[list[str], list[str]]:
+    """(people, lists) that the kernel names for the patches."""
+    options = ["--no-tree", "--nogit", "--nogit-fallback", "--nofixes", "--norolestats"]
+    said = run(["perl", RECIPIENTS, *options, *files], cwd=tree, what=RECIPIENTS).stdout
+    found = dict.fromkeys(said.splitlines())
+    return [one for one in found if "<" in one], [one for one in found if "<" not in one]
+
+
+def cover_commit(repo: Path, subject: str, body: str, to: list[str], cc: list[str]) -> str:
+    """The cover letter as b4 keeps it; what b4 noted of earlier versions stays."""
+    old = gitcmd.git(
+        "log", "-1", "-F", f"--grep={TRACKING}", "--format=%B", BRANCH, "--", repo=repo, check=False
+    )
+    _, found, notes = old.stdout.partition(TRACKING)
+    if not found:
+        mark = hashlib.sha256(subject.encode()).hexdigest()[:12]
+        series = {"revision": 1, "change-id": f"20241117-boothash-{mark}", "prefixes": []}
+        notes = "\n# Written by make mail, read and kept by b4.\n" + json.dumps(
+            {"series": series}, indent=2
+        )
+    people = "".join([*(f"To: {one}\n" for one in to), *(f"Cc: {one}\n" for one in cc)])
+    return f"{subject}\n\n{body}\n\n{people}\n{TRACKING}{notes}"
+
+
+@contextlib.contextmanager
+def repository(repo: Path, files: list[Path]) -> Iterator[str]:
+    """A repository that only has out the files that the mails touch, and what
+    names recipients: no need to write 86,000 others."""
+    touched = sorted({*READ_BY_IT, *(name for path in files for name in names(path))})
     with tempfile.TemporaryDirectory(dir=source.version_dir()) as temp:
         gitcmd.git("init", "--quiet", temp)
         Path(temp, ".git/objects/info/alternates").write_text(f"{repo / 'objects'}\n")
-        base = gitcmd.commit("base", repo)
-        gitcmd.git("update-ref", "HEAD", base, repo=temp)
-        gitcmd.git(
-            "sparse-checkout",
-            "set",
-            "--no-cone",
-            "--stdin",
-            repo=temp,
-            input="".join(f"/{name}\n" for name in touched),
-        )
-        gitcmd.git("reset", "--quiet", "--hard", repo=temp)
-        done = gitcmd.git(
-            "am",
-            "--quiet",
-            *map(str, files),
-            repo=temp,
-            env=gitcmd.signature(source.PERSON, source.DATE),
-            check=False,
-        )
-        if done.returncode:
-            lines = (done.stdout + done.stderr).splitlines()
-            die(f"git am refuses the mailed set: {lines[0] if lines else '?'}")
-        return gitcmd.out("rev-parse", "HEAD^{tree}", repo=temp)
+        gitcmd.git("update-ref", "HEAD", gitcmd.commit("base", repo), repo=temp)
+        patterns = "".join(f"/{name}\n" for name in touched)
+        gitcmd.git("sparse-checkout", "set", "--no-cone", "--stdin", repo=temp, input=patterns)
+        yield temp
+
+
+def tree_of_mail(temp: str, files: list[Path], who: gitcmd.Env) -> str:
+    """The tree that git am makes of the mails."""
+    done = gitcmd.git("am", "--quiet", *files, repo=temp, env=who, check=False)
+    if done.returncode:
+        lines = (done.stdout + done.stderr).splitlines()
+        die(f"git am refuses the mailed set: {lines[0] if lines else '?'}")
+    return gitcmd.out("rev-parse", "HEAD^{tree}", repo=temp)
 
 
 def names(path: Path) -> Iterator[str]:

@@ -40,6 +40,13 @@ KERNEL = {
     "mm/filemap.c": "".join(f"int line_{n};\n" for n in range(60)),
     "lib/Kconfig.debug": SPDX + 'menu "Kernel hacking"\nendmenu\n',
     "scripts/tool.sh": "#!/bin/sh\n",
+    # As the kernel's: a line for each, people with a name.
+    "scripts/get_maintainer.pl": r"""
+-f $_ || $_ =~ /^--/ or die "$_ is not there" for @ARGV;
+open(my $own, '<', 'MAINTAINERS') or die;
+print "A Maintainer <one\@example.org>\n" if grep { /BETA/ } <$own>;
+print "list\@example.org\n";
+""",
     "ignored.o": "kept although .gitignore names it\n",
 }
 PATCH = """\

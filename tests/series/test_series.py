@@ -391,6 +391,46 @@ def test_mailed_set_is_the_composed_tree(toy):
     assert "Brings:" not in first
 
 
+def test_recipients_are_those_of_the_kernel(toy):
+    toy.good("mail")
+    cover = (toy.version_dir / "mail/0000-cover-letter.patch").read_text()
+    assert "\nTo: A Maintainer <one@example.org>\nCc: list@example.org\nDate: " in cover
+
+
+def test_branch_for_b4(toy):
+    """The cover letter, then the patches signed off; b4's notes are kept."""
+    toy.good("tree")
+    toy.good("mail")
+    assert toy.git("rev-parse", "b4/boothash^{tree}") == toy.git("rev-parse", "HEAD^{tree}")
+    log = toy.git("log", "--reverse", "--format=%s", "base..b4/boothash").splitlines()
+    assert log == ["two toys", "mm: add the first file", "mm: filemap: change two lines"]
+    cover = toy.git("log", "-1", "--format=%ce%n%B", "b4/boothash~2")
+    assert cover.startswith("dev@example.org\ntwo toys\n\nThe cover's text.\n\nTo: A Main")
+    assert not toy.git("diff", "base", "b4/boothash~2")
+    assert "Signed-off-by: A Developer" in toy.git("log", "-1", "--format=%b", "b4/boothash")
+    # As b4 does after it has sent a version.
+    toy.git("checkout", "-q", "b4/boothash~2")
+    toy.git(
+        "commit",
+        "-q",
+        "--amend",
+        "--allow-empty",
+        "-m",
+        cover.replace('"revision": 1', '"revision": 2'),
+    )
+    toy.git("branch", "-f", "b4/boothash")
+    toy.git("checkout", "-q", "boothash")
+    toy.good("mail")
+    assert '"revision": 2' in toy.git("log", "-1", "--format=%B", "b4/boothash~2")
+
+
+def test_branch_for_b4_is_not_moved_under_a_developer(toy):
+    toy.good("tree")
+    toy.good("mail")
+    toy.git("checkout", "-q", "b4/boothash")
+    assert "run `git checkout boothash` there" in toy.refused("mail")
+
+
 def test_mail_needs_an_identity(toy):
     (toy.home / ".gitconfig").unlink()
     assert "user.name" in toy.refused("mail")
