@@ -188,7 +188,7 @@ static void give_up(int number)
 	unsigned int i;
 
 	(void)number;
-	for (i = 0; i < all_procs; i++)
+	for (i = 0; i <= all_procs; i++)
 		if (progress->doing[i])
 			ksft_print_msg("process %u is stuck in: %s\n", i,
 				       progress->doing[i]);
@@ -259,6 +259,7 @@ static int check_in_child(void (*check)(void))
 
 	if (!pid) {
 		signal(SIGALRM, SIG_DFL);
+		doing("the check at the end");
 		check();
 		_exit(0);
 	}
