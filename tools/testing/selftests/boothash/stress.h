@@ -3,8 +3,8 @@
  * What the stress tests share: processes that each check what must hold, a
  * watchdog, and the report in TAP.
  *
- * The first process that fails says why and ends the test: it may hold locks
- * that the others wait for. If the test does not end in time, the watchdog says
+ * A process that fails says why and ends the test GRACE_SECONDS later: it may
+ * hold locks that the others wait for. If the test does not end in time, the watchdog says
  * what each process is doing.
  */
 #ifndef BOOTHASH_STRESS_H
@@ -23,6 +23,7 @@
 
 #define STRESS_PROCS	320
 #define STRESS_COUNTS	32
+#define GRACE_SECONDS	2
 #define PATH_SIZE	4096
 
 #define STRESS_OPTIONS	"t:p:w:"
@@ -196,6 +197,12 @@ static void give_up(int number)
 	ksft_exit_fail_msg("no end %u s after the time of the test\n", patience);
 }
 
+static void end_rest(int number)
+{
+	(void)number;
+	end_all();
+}
+
 static int wait_all(void)
 {
 	int status, failed = 0;
@@ -215,7 +222,9 @@ static int wait_all(void)
 		if (WIFSIGNALED(status))
 			ksft_print_msg("a process ended by signal %d\n",
 				       WTERMSIG(status));
-		end_all();
+		/* Others may report what this one stumbled over. */
+		signal(SIGALRM, end_rest);
+		alarm(GRACE_SECONDS);
 	}
 	return failed;
 }
