@@ -137,12 +137,12 @@ def test_what_was_not_done_is_refused():
     one = {"phase": "follow", "operations": 100}
     segment.calls["find_get_block_common", "__filemap_get_folio"] = 98
     with pytest.raises(
-        common.Failure, match="follow, base: 98 look-ups after a miss of the LRU in 100 operations"
+        common.Failure, match="follow, base: 98 lookups after a miss of the LRU in 100 operations"
     ):
         bench_buffer.check_lookups(one, "base", segment)
     segment.calls["__find_get_block_slow", "__filemap_get_folio"] = 1
     bench_buffer.check_lookups(one, "base", segment)
-    with pytest.raises(common.Failure, match="follow-one, base: 99 look-ups"):
+    with pytest.raises(common.Failure, match="follow-one, base: 99 lookups"):
         bench_buffer.check_lookups(one | {"phase": "follow-one"}, "base", segment)
     with pytest.raises(common.Failure, match="0 blocks read: they were still in memory"):
         bench_buffer.check_lookups(one | {"phase": "cold-list"}, "base", segment)
@@ -173,7 +173,7 @@ OURS = {"find_get_block_common": 300, "buffer_hash_find": 60}
 
 
 def filled(monkeypatch):
-    """A look-up is 480 + 20 instructions in the base, 360 + 40 in ours."""
+    """A lookup is 480 + 20 instructions in the base, 360 + 40 in ours."""
     monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
     result = record.Result("buffer", size="quick")
     result.machine(accelerator="tcg")
@@ -251,7 +251,7 @@ def test_tables(monkeypatch, capsys):
     bench_buffer.show(filled(monkeypatch))
     said = capsys.readouterr().out
     for line in (
-        r"look-up as a whole, atomic, 1k +500.0 +400.0 +0.8000",
+        r"lookup as a whole, atomic, 1k +500.0 +400.0 +0.8000",
         r"sleeping, 4k: buffer_hash_find +0.0 +60.0 +\+60.0",
         r"atomic, 1k: locks +20.0 +40.0 +\+20.0",
         r"follow, 1k +10 +10 +0 +0 +10 +10 +0 +0",

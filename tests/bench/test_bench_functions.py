@@ -91,7 +91,7 @@ def test_counts_are_right():
 
 
 def test_a_miss_costs_a_chain():
-    """All keys in one bucket: a look-up in vain meets all that are there."""
+    """All keys in one bucket: a lookup in vain meets all that are there."""
     keys = [f"buffer 0 {256 * i}" for i in range(64)]
     found = bench_functions.parse(program(keys, "-o", "8", "-n").stdout, timed=False)
     (row,) = rows_by(found, function="original")

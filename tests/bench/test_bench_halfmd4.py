@@ -89,7 +89,7 @@ def test_table(result, capsys):
     bench_halfmd4.show(result)
     said = capsys.readouterr().out
     assert "half_md4, chain, plain" in said
-    assert "1-32 mixed  40.0        44.0  20.0  0.500" in said
+    assert "1-32 mixed  40.0        44.0    20.0  0.500" in said
 
 
 def test_picture(result, monkeypatch, capsys):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The wake-up benchmark's machinery: what it reads, what it refuses."""
+"""The wakeup benchmark's machinery: what it reads, what it refuses."""
 
 import os
 import re
@@ -21,7 +21,7 @@ LAYOUTS = (("none", "hot"), ("packed", "hot"), ("stacks", "cold"), ("stacks", "h
 
 
 def output(wake_ns, queued=None):
-    """What a kernel prints: wake_ns for a wake-up with nobody foreign."""
+    """What a kernel prints: wake_ns for a wakeup with nobody foreign."""
     lines = [
         LINE.format(
             key=key,

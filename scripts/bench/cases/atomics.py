@@ -55,7 +55,7 @@ mkdir /xfs
 mount -t xfs -o noatime /dev/vda /xfs""",
 }
 LOCKS = ("_raw_spin_lock_irq", "_raw_spin_lock_irqsave")
-# Who takes the lock of a file's page index, by those.
+# Functions that take the lock of a file's page index with these.
 INDEX = {
     "__filemap_add_folio",
     "filemap_remove_folio",
@@ -92,7 +92,7 @@ class Case(NamedTuple):
 
 
 def cases():
-    """Large folios are XFS's: ext4 of 6.12 has none."""
+    """Only XFS has large folios; ext4 of 6.12 has none."""
     small = [
         Case(place, "small", operation, how, pages)
         for place in PLACES
@@ -106,12 +106,12 @@ def cases():
         for how in hows
         for pages in SIZES
     ]
-    # A write is what makes large folios: there is no other of that kind.
+    # On XFS this write makes large folios: there is no small one.
     return [case for case in small + large if case[:4] != ("xfs", "small", "write", "together")]
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     symbol_counts.plugin()  # a QEMU without plugins fails before the builds
     ensure_packages("xfs")
     kernels = note_kernels(result, build_all())
@@ -211,7 +211,7 @@ def reported(part):
 
 
 def check_faults(case, segment):
-    """Pages are mapped at one fault, or at a fault each."""
+    """The pages must be mapped by one fault, or by one fault each."""
     if case.operation != "fault":
         return
     one = case.how == "one" or case.pages == 1
@@ -255,7 +255,7 @@ def chosen(result, kind, case):
 
 
 def of(result, kind, case, what="atomics"):
-    """Least of the repeats, for all pages: what else the kernel does adds."""
+    """Minimum of the repeats, for all pages: other work only adds."""
     found = chosen(result, kind, case)
     if not found:
         die(f"{kind}: there is no case {' '.join(map(str, case))}")
@@ -278,7 +278,7 @@ def figures(result):
 
 
 def figure_name(case):
-    """What is not a small folio of ext4 is named."""
+    """The name omits ext4 and small folios."""
     words = [word for word in (case.place, case.folios) if word not in ("ext4", "small")]
     how = "one_by_one" if case.how == "one" else f"batch_{case.pages}"
     return "_".join((case.operation, *words, how))
@@ -308,7 +308,7 @@ def read_figures(result):
 
 
 def ratio_figures(result):
-    """The worst of all cases, and what the base differs from itself by."""
+    """The worst of all cases, and the base divided by itself."""
     for kind, name in (
         ("ours", "atomics_ratio_worst"),
         ("hash", "atomics_hash_ratio_worst"),
@@ -333,7 +333,7 @@ def show(result):
 
 
 def show_paper(result):
-    """Table 5 with a row for each n, and what it would say of n pages."""
+    """Table 5 with a row for each n, beside the paper's formula."""
     rows = []
     for pages in SIZES:
         one, together = (Case("ext4", "small", "read", how, pages) for how in HOWS)
@@ -401,7 +401,7 @@ def show_place(result, place, folios):
 
 
 def show_functions(result):
-    """Where they are, for the most pages."""
+    """Functions with atomic operations, for the largest number of pages."""
     rows = []
     for case in cases():
         if case.pages < max(SIZES) or case.operation not in ("read", "fault"):

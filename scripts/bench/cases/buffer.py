@@ -59,7 +59,7 @@ PHASES = (
     "remove",
 )
 SHORT = {"cold-list": "cold_ls", "warm-list": "warm_ls", "reread-list": "reread_ls"}
-# Phases with a look-up for each operation, and those where the LRU has it.
+# Phases with a lookup for each operation, and those where the LRU has it.
 LOOKUPS = {"atomic": ("follow", "follow-one"), "sleeping": ("readlink", "readlink-one")}
 TOGETHER = "follow-together"
 # All that is looked up is there.
@@ -106,7 +106,7 @@ LOADS = {
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     symbol_counts.plugin()  # a QEMU without plugins fails before the builds
     kernels = build_kernels(result)
     counting = build_lockstat_kernels(result)
@@ -130,7 +130,7 @@ def measure(result, load):
 
 
 def script(size, files, sets, links, *words):
-    """The same file system each time; nothing is done behind its back."""
+    """The same file system each time, without background writes."""
     return (
         "\n".join(
             [
@@ -209,7 +209,7 @@ def lookup_symbols(kernel):
 
 
 def instructions(segment, symbols):
-    """Those of the kernel; by symbol those of a look-up, and of the locks."""
+    """Instructions of the kernel; those of lookups by symbol."""
     kernel = segment.kernel()
     return {
         "all_insns": sum(kernel.values()),
@@ -222,7 +222,7 @@ def instructions(segment, symbols):
 
 
 def lookups(segment, kind):
-    """Look-ups after a miss of the LRU, and the locks that they took.
+    """Lookups after a miss of the LRU, and the locks that they took.
 
     A caller that finds no folio takes no lock.
     """
@@ -238,7 +238,7 @@ def lookups(segment, kind):
 
 
 def check_lookups(one, kind, segment):
-    """What is to be measured must be what is done."""
+    """Each phase must do the lookups that it is to measure."""
     misses = lookups(segment, kind)["misses"]
     for many, hit in LOOKUPS.values():
         if (
@@ -248,7 +248,7 @@ def check_lookups(one, kind, segment):
             and misses > 0.01 * one["operations"]
         ):
             die(
-                f"{one['phase']}, {kind}: {misses} look-ups after a miss of "
+                f"{one['phase']}, {kind}: {misses} lookups after a miss of "
                 f"the LRU in {one['operations']} operations"
             )
     # An inode is 256 bytes, and 32 blocks are read at once.
@@ -367,7 +367,7 @@ def take_seconds(result, size, load, kind, kernel, number):
 
 
 def mean(result, what, kind, **wanted):
-    """For each operation, of all guests of a kernel: `what` makes a number."""
+    """Mean of what(run) per operation, over all guests of a kernel."""
     names = {"base": ("base", "again"), "ours": ("ours", "ours-again")}[kind]
     return statistics.fmean(
         what(one) / one["operations"]
@@ -385,19 +385,19 @@ def lock_insns(one):
 
 
 def lookup_cost(result, kind, size, phases):
-    """Instructions of one look-up after a miss, as a whole."""
+    """All instructions of one lookup after a miss."""
     return mean(
         result, lambda one: sum(one["lookup_insns"].values()), kind, blocks=size, phase=phases[0]
     ) + more(result, lock_insns, kind, size, phases)
 
 
 def miss_cost(result, kind, size, phases):
-    """What a miss costs more than a hit of the LRU, of the whole kernel."""
+    """Instructions of a miss minus those of a hit of the LRU, whole kernel."""
     return more(result, kernel_insns, kind, size, phases)
 
 
 def more(result, what, kind, size, phases):
-    """Where the LRU misses, than where it hits."""
+    """The mean where the LRU misses minus that where it hits."""
     missed, hit = (mean(result, what, kind, blocks=size, phase=phase) for phase in phases)
     return missed - hit
 
@@ -445,7 +445,7 @@ def per_lookup(one, name):
 
 
 def lock_figures(result):
-    """Where all is warm, of the phase with the most."""
+    """The maximum over the phases with all data in memory."""
     for kind, end in (("ours", ""), ("base", "_base")):
         runs = [
             one
@@ -470,7 +470,7 @@ def lock_figures(result):
 
 
 def same_again(result, **wanted):
-    """What differs most from itself in the next guest: the noise."""
+    """A kernel divided by itself in the next guest, furthest from 1: the noise."""
     ratios = []
     for first, second in (("base", "again"), ("ours", "ours-again")):
         pair = [result.runs("instructions", kernel=name, **wanted) for name in (first, second)]
@@ -480,7 +480,7 @@ def same_again(result, **wanted):
 
 
 def hit_rates(one):
-    """Of the LRU, and of the table where the LRU misses; None of nothing."""
+    """Of the LRU, and of the table after a miss; None without lookups."""
     asked = one["cache_hits"] + one["lookups"]
     return (
         one["cache_hits"] / asked if asked else None,
@@ -540,7 +540,7 @@ def show_phases(result, size):
 def show_lookups(result):
     rows = []
     for what, title in (
-        (lookup_cost, "look-up as a whole"),
+        (lookup_cost, "lookup as a whole"),
         (miss_cost, "more than a hit of the LRU"),
     ):
         for size in BLOCKS:
@@ -549,7 +549,7 @@ def show_lookups(result):
                 rows.append(
                     (f"{title}, {name}, {size}", f"{base:.1f}", f"{ours:.1f}", f"{ours / base:.4f}")
                 )
-    print("\n  instructions of one look-up after a miss of the LRU")
+    print("\n  instructions of one lookup after a miss of the LRU")
     table(rows, ("cost", "base", "series", "ratio"))
 
 
@@ -578,7 +578,7 @@ def show_symbols(result):
                     *(more(result, lock_insns, kind, size, phases) for kind in ("base", "ours")),
                 )
             )
-    print("\n  functions of a look-up, and the locks that it takes")
+    print("\n  functions of a lookup, and the locks that it takes")
     table(rows, ("function", "base", "series", "more"))
 
 
@@ -608,7 +608,7 @@ def show_locks(result):
                 )
             )
     print(
-        "\n  look-ups after a miss of the LRU, those that took a lock and "
+        "\n  lookups after a miss of the LRU, those that took a lock and "
         "which, and all acquisitions of i_private_lock"
     )
     table(
@@ -663,4 +663,4 @@ def show_hits(result):
             )
         )
     print("\n  lookups as /proc/hashstats counts them, series; the base has no such file")
-    table(rows, ("phase", "operations", "LRU hits", "look-ups", "hits", "LRU hit rate", "table"))
+    table(rows, ("phase", "operations", "LRU hits", "lookups", "hits", "LRU hit rate", "table"))

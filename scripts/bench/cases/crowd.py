@@ -89,7 +89,7 @@ CROWDS = (
 MOUNTS = Crowd("mounts", "mounts -d /hierarchy", 1, 20, {"css_set": ("cgroup_setup_root",)})
 TABLES = tuple(dict.fromkeys(of for crowd in CROWDS for of in crowd.lookups))
 SHORT = {MANY: "10k", MOST: "100k"}
-# Makes an object as well, and takes a lock another way: not a look-up alone,
+# Makes an object as well, and takes a lock another way: not a lookup alone,
 # so that it has a figure of its own.
 CHANGES = {("timers", "create")}
 
@@ -98,7 +98,7 @@ class Load(NamedTuple):
     sizes: tuple
     rounds: int  # of seconds
     counted: tuple  # guests that count instructions, in their order
-    small: tuple = ()  # of these, who see the smallest crowd alone
+    small: tuple = ()  # of these, those with the smallest crowd only
 
 
 TWICE = ("base", "ours", "again", "ours-again")
@@ -110,7 +110,7 @@ LOADS = {
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     symbol_counts.plugin()  # a QEMU without plugins fails before the builds
     kernels = build_kernels(result)
     note_machine(result, kernels["ours"], guest_memory=MEMORY)
@@ -132,7 +132,7 @@ def measure(result, load):
 
 
 def sizes_of(crowd, load):
-    """Up to what the crowd may have, at least one."""
+    """The sizes that the crowd may have, at least one."""
     return [one for one in load.sizes if one <= crowd.most] or [crowd.most]
 
 
@@ -172,7 +172,7 @@ def count(result, crowd, load, name, kernel, append=APPEND):
 
 
 def check_lookups(crowd, one, segment, found):
-    """Functions that were not called measure nothing.
+    """Each operation must call the functions of its lookup.
 
     In a small crowd who is drawn may be the same twice: nothing is looked up.
     """
@@ -245,12 +245,12 @@ def curves(result):
 
 
 def growth(curve, kernel, size):
-    """How much dearer a look-up is in a crowd of this size than in 100."""
+    """Cost of a lookup in a crowd of this size divided by that in 100."""
     return curve[kernel][size] / curve[kernel][SMALL]
 
 
 def ratio_at_100(curve):
-    """Of the means of two guests each: where they put objects is chance."""
+    """From the means of two guests each, since the placement is random."""
     ours, base = (
         statistics.fmean(curve[name][SMALL] for name in names if name in curve)
         for names in (("ours", "ours-again"), ("base", "again"))
@@ -287,7 +287,7 @@ def figures(result):
 
 
 def operations(result):
-    """Whole operations: all that the kernel does for them."""
+    """Figures of whole operations: all instructions of the kernel."""
     ratios, aa = {}, []
     for one in result.runs("count", kernel="ours"):
         where = {name: one[name] for name in ("crowd", "operation", "size")}

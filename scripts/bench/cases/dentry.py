@@ -77,7 +77,7 @@ PICTURE = FOLDER / "dentry.png"
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     kernel = uml.kernel("dentry_bench", "dentry-patched", compose.compose(), fragments=[CONFIG])
     result.kernel(kernel)
     time_sizes(result, kernel, load)
@@ -88,7 +88,7 @@ def measure(result, load):
 
 
 def entries(size, default):
-    """Words for the command line; none where memory decides."""
+    """Words for the command line; none for the default size."""
     if size in (DEFAULT, "again"):
         return []
     return [f"hash_entries=dentry:{int(SIZES[size] * default)}"]
@@ -178,7 +178,7 @@ def cases_of(result, size, set_, op, cache):
 
 
 def nanoseconds(result, size, set_, op, cache):
-    """Least of the rounds; where samples have other names each, the median."""
+    """Minimum of the rounds; the median if each sample has other names."""
     varied = cache == "cold" or set_ == "large"
     what = "median_ns" if varied else "min_ns"
     found = [case[what] for case in cases_of(result, size, set_, op, cache)]
@@ -194,7 +194,7 @@ def ratio(result, size, *case):
 
 
 def best(result, *case):
-    """The smallest that takes no longer than the fastest, but for noise."""
+    """The smallest size that is as fast as the fastest, within noise."""
     times = {size: nanoseconds(result, size, *case) for size in SIZES if size != "again"}
     return next(size for size, time in times.items() if time <= TIE * min(times.values()))
 
@@ -236,7 +236,7 @@ def parse_pressure(output, pressure, size):
         )
     _, lookups, hits, millinodes, median, names, made, pages, step_ps = found[0]
     if not lookups or hits > lookups:
-        die(f"the kernel counted {hits} hits of {lookups} look-ups")
+        die(f"the kernel counted {hits} hits of {lookups} lookups")
     return {
         "buckets": buckets_of(output, size, PRESSURE_MEMORY),
         "lookups": lookups,
@@ -310,9 +310,9 @@ def tables(result):
     runs = result.runs("size")
     sizes = {size: next(one for one in runs if one["size"] == size) for size in SIZES}
     pages = "huge" if result.data["machine"]["huge_pages"] else "small"
-    print(f"\n  ns a look-up, {MEMORY} MiB of memory, {pages} pages; behind it to the default")
+    print(f"\n  ns a lookup, {MEMORY} MiB of memory, {pages} pages; behind it to the default")
     head = (
-        "set, look-up, caches",
+        "set, lookup, caches",
         *(
             f"{one['bytes'] >> 10} KiB"
             + (" again" if size == "again" else ", default" if size == DEFAULT else "")
@@ -328,14 +328,14 @@ def tables(result):
         ],
         head,
     )
-    print("\n  nodes that a look-up examines, mean")
+    print("\n  nodes that a lookup examines, mean")
     table(
         [
             (f"{set_}, {op}", *(f"{nodes(result, size, set_, op):.3f}" for size in SIZES))
             for set_ in SETS
             for op in OPS[:2]
         ],
-        ("set, look-up", *head[1:]),
+        ("set, lookup", *head[1:]),
     )
     pressure_table(result)
 
@@ -372,8 +372,8 @@ def pressure_table(result):
             "names",
             "pages",
             "hit rate",
-            "nodes a look-up",
-            "ns a look-up",
+            "nodes a lookup",
+            "ns a lookup",
             "ns a step",
         ),
     )

@@ -128,7 +128,7 @@ def papers():
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     kernel = build_kernel()
     result.kernel(kernel)
     program = initramfs.tools() / "hash_functions"
@@ -185,7 +185,7 @@ def one_guest(result, kernel, program, load, draw, left=""):
 
 
 def script(load, draw):
-    """The job: two file systems, so that two devices and super blocks."""
+    """The job: two file systems, so two devices and super blocks."""
     lines = ["mkdir /draw /one /two"]
     # Addresses depend on what was allocated before.
     lines += ["mount -t tmpfs draw /draw"] * draw
@@ -249,7 +249,7 @@ def sections(output):
 
 
 def check_tables(result, draw, output, text):
-    """What the kernel says of its tables must come of the keys."""
+    """The keys must give the chains that the kernel reports of its tables."""
     stats = hashstats_file.parse(text)
     for kind in TABLES:
         known = stats[kind]
@@ -271,7 +271,7 @@ def check_tables(result, draw, output, text):
             kernel_hit=known["nodes-per-hit"],
             hit=row["hit"],
         )
-        # Some come and go while all are shown.
+        # Objects come and go while the guest shows them.
         if (
             abs(row["keys"] / known["objects"] - 1) > 0.05
             or abs(row["hit"] / known["nodes-per-hit"] - 1) > 0.02
@@ -287,7 +287,7 @@ def check_tables(result, draw, output, text):
 
 
 def count(result, program, name, keys, *words):
-    """Put all functions on these keys, which are kept."""
+    """Apply all functions to these keys, and keep the keys in a file."""
     path = record.FOLDER / f"keys-{name}.txt"
     path.write_text("\n".join(keys) + "\n")
     result.command(name, ["sh", "-c", shlex.join([str(program), *words]) + f" < {path}"])
@@ -447,7 +447,7 @@ def count_paper(result, program, name, paper):
 
 
 def printed_histogram(number):
-    """What the paper itself printed: its only table, with .rows."""
+    """The histogram that the paper printed."""
     path = ROOT / "tools/hashstats/samples" / f"citi-{number}.hashstats"
     (known,) = hashstats_file.parse(path.read_text()).values()
     return known
@@ -486,7 +486,7 @@ def all_rows(result, kind, function):
 
 
 def worst(rows, what="hit"):
-    """Nodes divided by those of chance, of the worst row."""
+    """Nodes divided by those of a random function, of the worst row."""
     return max(row[what] / row[f"{what}_ideal"] for row in rows)
 
 
@@ -519,7 +519,7 @@ def side_figures(result, kind, side, function):
 
 
 def constant_figures(result):
-    """What the constant of 32 bits costs on words of 64 bits.
+    """The cost of a constant of 32 bits on words of 64 bits.
 
     const-32 takes the upper bits of the product of 64 bits, as hash_64() does;
     hash-32 those of the lower half, as the paper's function does.
@@ -560,7 +560,7 @@ def paper_figures(result):
 
 
 def paper_mult(paper):
-    """The function of the paper's own histograms of a better table."""
+    """The function that the paper's histograms propose."""
     return "mult-11" if paper.kind == "buffer" else MULT[paper.kind]
 
 
@@ -571,7 +571,7 @@ def show(result):
     first = guests(result)[0]
     print(
         "\n  keys of a running kernel, the table whose load is nearest to 1:"
-        " nodes divided by those of chance"
+        " nodes divided by those of a random function"
     )
     lines = []
     for kind in KINDS:
@@ -623,7 +623,7 @@ def show_paper(result):
 
 
 def show_histogram(result, name, kind, title, functions):
-    """In the paper's columns: the paper's own, if any, and what came here."""
+    """In the paper's columns: the paper's histogram, if any, and the new ones."""
     columns = [
         (f"paper's {one['histogram']}", one["rows"]) for one in result.runs("paper", set=name)
     ]

@@ -56,7 +56,7 @@ LINE = re.compile(
 
 
 def measure(result, rounds):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     base = variants.base_commit()
     ours = compose.compose()
     texts = dirhash.text(base), dirhash.text(ours)
@@ -178,7 +178,7 @@ def rows_of_picture(result):
 
 
 def nanoseconds(one, side):
-    """Each base is as good as the other."""
+    """Nanoseconds; of the base, those of the faster copy."""
     return min(one["base_ns"], one["again_ns"]) if side == "base" else one["ours_ns"]
 
 

@@ -63,14 +63,14 @@ cat /proc/hashstats
 class Load(NamedTuple):
     runs: int  # reads of the file
     pairs: int  # of guests that count instructions
-    rounds: int  # of look-ups
+    rounds: int  # of lookups
 
 
 LOADS = {"quick": Load(5, 2, 5), "usual": Load(21, 2, 10), "long": Load(101, 5, 50)}
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     symbol_counts.plugin()  # a QEMU without plugins fails before the builds
     kernels = build_kernels(result)
     base, ours = kernels.values()
@@ -138,7 +138,7 @@ def summary(result, reads):
     print()
     longest = [run["walk_longest_us"] for run in reads]
     result.figure("read_ms_2_21", statistics.median(run["read_ms"] for run in reads))
-    # The least: what else runs on the machine can only add to a stretch.
+    # The minimum: other load on the machine can only lengthen a stretch.
     result.figure("longest_stretch_us", min(longest))
     result.figure("longest_stretch_us_median", statistics.median(longest))
 
@@ -158,14 +158,14 @@ def count_lookups(result, base, ours, pairs, rounds):
     check_counting(result, ours)
     for pair in range(pairs):
         for kernel in (base, ours):
-            with step(f"count look-ups, {kernel.flavour} kernel, {pair + 1} of {pairs}"):
+            with step(f"count lookups, {kernel.flavour} kernel, {pair + 1} of {pairs}"):
                 count(result, kernel, rounds)
     lookup_figures(result)
     list_symbols(result)
 
 
 def count(result, kernel, rounds):
-    """One guest: counting off, and with our kernel then on."""
+    """One guest: counting off, then on if its kernel is the series."""
     states = ["off"] if kernel.flavour == "base" else ["off", "on"]
     job = (COUNT_JOB + COUNT_ON_JOB * ("on" in states)).format(files=1000, rounds=rounds)
     segments, output = count_guest(
@@ -205,19 +205,19 @@ def calls(segment):
 
 
 def check_counter(segments, output):
-    """While counting is on, every look-up is counted."""
+    """While counting is on, every lookup is counted."""
     for segment in segments:
         if segment.entries[COUNTER] < calls(segment):
             die(
-                f"{calls(segment)} look-ups, but {COUNTER} ran "
+                f"{calls(segment)} lookups, but {COUNTER} ran "
                 f"{segment.entries[COUNTER]} times while counting was on"
             )
     if "\nlookups: " not in output:
-        die("/proc/hashstats shows no look-ups while counting is on")
+        die("/proc/hashstats shows no lookups while counting is on")
 
 
 def per_call(runs, symbols=PARTS):
-    """Instructions of a look-up, all parts of it, over some runs."""
+    """Instructions of a lookup, all parts of it, over some runs."""
     insns = sum(run["insns"].get(symbol, 0) for run in runs for symbol in symbols)
     return insns / sum(run["calls"] for run in runs)
 
@@ -236,7 +236,7 @@ def lookup_figures(result):
     figure = result.figure
     figure("dentry_off_insn_ratio", per_call(off) / per_call(base))
     figure("dentry_on_insn_ratio", per_call(on) / per_call(off))
-    # What a look-up costs its callers counts too.
+    # Including the cost of a lookup to its callers.
     figure(
         "dentry_off_insn_ratio_with_callers",
         per_call(off, PARTS + CALLERS) / per_call(base, PARTS + CALLERS),
@@ -262,7 +262,7 @@ def same_again(runs):
 
 
 def list_symbols(result):
-    """Instructions a look-up by symbol, of all runs together."""
+    """Instructions a lookup by symbol, of all runs together."""
     columns = [("base", "off"), ("patched", "off"), ("patched", "on")]
     rows = []
     for names in SEGMENTS:

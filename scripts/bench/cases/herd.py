@@ -66,7 +66,7 @@ LOADS = {
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     base, ours = build_kernels(result).values()
     counted = variants.base_counting_wakeups()
     result.kernel(counted)
@@ -108,7 +108,7 @@ def count_all(result, order, load, number):
 
 
 def boot(result, side, load, counting, now):
-    """One guest; gives the report of each phase."""
+    """Run one guest; return the report of each phase."""
     machine = vm.Guest(
         side.kernel,
         job(load, counting),
@@ -214,7 +214,7 @@ def counters(report):
 
 
 def per_wake(runs, many):
-    """Entries or calls for other keys, for each wake-up."""
+    """Entries or calls for other keys, for each wakeup."""
     wakes = sum(one["wakes"] for one in runs)
     if not wakes:
         return 0.0
@@ -232,7 +232,7 @@ def counter_figures(result):
 
 
 def worst(result, kind, phase):
-    """Of the two tables together: a phase lives of one of them."""
+    """Both tables together: a phase uses mostly one of them."""
     return per_wake(result.runs("counters", kernel=kind, phase=phase), "examined")
 
 
@@ -307,7 +307,7 @@ def phase_row(result, kind, phase):
 
 
 def show_counters(result):
-    """Wake-ups of the base, and for each kernel what they met in vain."""
+    """Wakeups of each kernel, and what they examined and called for other keys."""
     rows = []
     for phase in [*PHASES, *HERDS]:
         for name in TABLES:
@@ -316,7 +316,7 @@ def show_counters(result):
             ]
             if any(one["wakes"] for one in sum(counts, [])):
                 rows.append((f"{phase}: {name}", *counter_cells(counts)))
-    print("\n  wake-ups, and for each the entries examined and the functions called for other keys")
+    print("\n  wakeups, and for each the entries examined and the functions called for other keys")
     table(
         rows,
         (

@@ -60,20 +60,20 @@ class Load(NamedTuple):
 
 LOADS = {
     "quick": Load(5000, ("number",), ("number",)),
-    # The 200,000 of the mail.
+    # 200,000 files, as in the mail.
     "usual": Load(200_000, ("number", "mail"), ()),
     "long": Load(200_000, ("number", "hex", "photo", "mail"), ("number", "mail")),
 }
 
 
 class Cell(NamedTuple):
-    kernel: str  # base, ours or again
+    kernel: str  # base, ours (the series) or again
     hash: str
     pattern: str
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     symbol_counts.plugin()  # a QEMU without plugins fails before the builds
     kernels = build_kernels(result)
     result.machine(accelerator="tcg (instructions are counted)")
@@ -90,7 +90,7 @@ def measure(result, load):
 
 
 def plan(load):
-    """All guests; those to compare are neighbours."""
+    """All guests; guests to compare follow each other."""
     return [
         Cell(kernel, name, pattern)
         for pattern in load.patterns
@@ -101,7 +101,7 @@ def plan(load):
 
 
 def script(cell, files):
-    """The same file system each time; it is read when it is not mounted."""
+    """The same file system each time; debugfs reads it unmounted."""
     load = f"htree /mnt/d %s -n {files} -p {cell.pattern}"
     mount = "mount -t ext4 -o noinit_itable /dev/ram0 /mnt"
     leaves = [
@@ -191,7 +191,7 @@ def parse(output, files):
 
 
 def instructions(segment, symbols):
-    """Those of the kernel, all and some of them."""
+    """Instructions of the kernel: all, of the hash, and of namei.c."""
     kernel = segment.kernel(without=symbols["clock"])
     return {
         "insns": sum(kernel.values()),
@@ -201,17 +201,17 @@ def instructions(segment, symbols):
 
 
 def leaves(dump, name, files):
-    """Leaves of a directory, bytes that are filled, and what stands in them."""
+    """Leaves of a directory, their filled bytes, and a digest of their entries."""
     found = VERSION.search(dump)
     if not found or int(found[1]) != HASHES[name]:
         die(
             f"the directory has hash version {found[1] if found else 'none'}; "
             f"wanted is {HASHES[name]}, {name}"
         )
-    # The index names blocks, and what is in them comes after that.
+    # The index names blocks; their contents follow it.
     blocks = [INDEX.sub("", text) for text in LEAF.split(dump)[1:]]
     entries = [ENTRY.findall(block) for block in blocks]
-    # Which inode a name has is not for the hash to say.
+    # The inode numbers do not depend on the hash.
     used = [[fields for number, *fields in block if number != "0"] for block in entries]
     if sum(map(len, used)) != files:
         die(f"debugfs shows {sum(map(len, used))} names in a directory of {files}")
@@ -235,7 +235,7 @@ def needed(name):
 
 
 def check_same(result):
-    """A kernel that hashed otherwise would not find what is on a disk."""
+    """A kernel with another hash would not find names on existing disks."""
     for one in result.runs("leaves", kernel="ours"):
         where = {name: one[name] for name in ("hash", "pattern", "when")}
         (base,) = result.runs("leaves", kernel="base", **where)

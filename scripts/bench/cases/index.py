@@ -75,7 +75,7 @@ PICTURE = FOLDER / "index.png"
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     kernels = note_kernels(result, build_all())
     for part, (rounds, sizes, settings) in load.items():
         time_part(result, kernels, part, rounds, sizes, settings)
@@ -126,7 +126,7 @@ def one_run(result, kernels, part, side, words, number):
 
 
 def parse(output, part, side):
-    """What one kernel timed, and what its structures weigh."""
+    """What one kernel timed, and the bytes of its structures."""
     usermode.check_end("index_bench", output)
     cells = [
         {
@@ -183,7 +183,7 @@ def times(result, part, side, cell):
 
 
 def nanoseconds(result, part, side, cell):
-    """The least of all rounds: what else the machine does only adds."""
+    """The minimum of all rounds: other load on the machine only adds."""
     return min(times(result, part, side, cell))
 
 
@@ -233,7 +233,7 @@ def page_figures(result):
 
 
 def structure_figures(result):
-    """Others to the XArray of the same kernel, where most is to be found."""
+    """Others divided by the XArray of the same kernel, at the largest size."""
     bits = max(sizes_of(result, "structures"))
     for op in OPS:
         for order in ORDERS:
@@ -302,7 +302,7 @@ def tables(result):
 
 
 def titled(side):
-    """Of a column: stored results call the series "ours"."""
+    """The title of a side; stored results call the series "ours"."""
     return "series" if side == "ours" else side
 
 

@@ -67,7 +67,7 @@ LOADS = {
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     symbol_counts.plugin()  # a QEMU without plugins fails before the builds
     if not shutil.which("gdb"):
         die("gdb: not found; `make setup` installs what is needed")
@@ -86,7 +86,7 @@ def measure(result, load):
 
 
 def setup(draw):
-    """Lines of a job: the file systems, behind some other super blocks."""
+    """Lines of a job: other super blocks, then the file systems."""
     lines = ["mkdir /draw /tmpfs /one /two"]
     lines += ["mount -t tmpfs draw /draw"] * draw
     lines.append("mount -t tmpfs tmpfs /tmpfs")
@@ -217,7 +217,7 @@ def all_per_operation(runs):
 
 
 def draw_ratios(result, cost, **wanted):
-    """Ours against the base for each draw."""
+    """The series divided by the base, for each draw."""
     draws = sorted({one["draw"] for one in result.runs("instructions")})
     return [
         cost(result.runs("instructions", kernel="ours", draw=draw, **wanted))
@@ -258,7 +258,7 @@ def instruction_figures(result):
 
 
 def same_again(result, kind, phase):
-    """What differs most from itself in the next guest: the noise."""
+    """A kernel divided by itself in the next guest, furthest from 1: the noise."""
     ratios = []
     for system in touched(result, phase):
         for draw in {one["draw"] for one in result.runs("instructions")}:
@@ -304,7 +304,7 @@ def count_locks(result, kernels, load):
 
 
 def hottest_share(result, **wanted):
-    """The hottest lock against the one of the base, None where none is."""
+    """Acquisitions of the hottest lock divided by those of the base's one."""
     (ours,) = result.runs("locks", kernel="ours", **wanted)
     (base,) = result.runs("locks", kernel="base", **wanted)
     if base["locks"] > 1:
@@ -364,7 +364,7 @@ def counted(text):
     """What a phase did to the table, as the kernel counted it."""
     inode = hashstats_file.parse(text)["inode"]
     if "lookups" not in inode:
-        die("/proc/hashstats shows no look-ups of inodes while counting is on")
+        die("/proc/hashstats shows no lookups of inodes while counting is on")
     return {
         name.replace("-", "_"): inode[name]
         for name in (
@@ -402,7 +402,7 @@ def walk(result, kernel, kind, draw, load):
 
 def walk_from_outside(guest_, kernel):
     """{chain length: buckets} of the inode table."""
-    # A socket's path must be short, so gdb is started beside it.
+    # The path of a socket must be short, so gdb starts in its folder.
     env = os.environ | {
         "INODES_MAP": str(kernel.obj / "System.map"),
         "INODES_BUCKETS": str(BUCKETS),
@@ -440,7 +440,7 @@ def walk_from_outside(guest_, kernel):
 
 
 def chain_cost(lengths):
-    """Nodes that finding each inode once examines; of a random function."""
+    """Nodes examined to find each inode once, and those of a random function."""
     buckets = sum(lengths.values())
     objects = sum(length * count for length, count in lengths.items())
     nodes = sum(length * (length + 1) // 2 * count for length, count in lengths.items())
@@ -488,7 +488,7 @@ def time_all(result, kernels, load):
 
 
 def throughput_figures(result):
-    """Informative: a median of the rounds' ratios for each of the loads."""
+    """Informative: for each load the median of the rounds' ratios."""
     for phase in PHASES:
         for system in SYSTEMS:
             for processes in PROCESSES:
@@ -645,7 +645,7 @@ def show_nodes(result):
         (
             "phase, processes",
             "objects",
-            "look-ups",
+            "lookups",
             "hits",
             "nodes a hit",
             "a miss",

@@ -40,7 +40,7 @@ RESULT = re.compile(
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     kernels = note_kernels(result, build_all())
     rounds, samples = load
     evicted = 4 * uml.cache_mb()
@@ -98,7 +98,7 @@ def parse(output, buckets):
 
 
 def times(result, side, op, cache, entries):
-    """A time from each round; none where the cap is below so many entries."""
+    """A time from each round; empty if the cap is below this number of entries."""
     return [
         case["ns"]
         for one in result.runs("mbcache")
@@ -109,7 +109,7 @@ def times(result, side, op, cache, entries):
 
 
 def ratio(result, side, *case):
-    """A side to the base, each by the median of its rounds."""
+    """A side divided by the base, each by the median of its rounds."""
     return statistics.median(times(result, side, *case)) / statistics.median(
         times(result, "base", *case)
     )

@@ -154,12 +154,12 @@ class Job(NamedTuple):
         return f"{TITLES[self.kind]}, {self.name}"
 
 
-TITLES = {"nodes": "nodes for each look-up", "rate": "scripts an hour", "count": "instructions"}
+TITLES = {"nodes": "nodes for each lookup", "rate": "scripts an hour", "count": "instructions"}
 AGAIN = "again"
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     symbol_counts.plugin()  # a QEMU without plugins fails before the builds
     kernels = build_kernels(result)
     _, packages = debian_disk.image()
@@ -228,7 +228,7 @@ def report(text):
 
 
 def choose_sides(result, kernels, load):
-    """Ours is run with its counters on first: that tells what there is."""
+    """Run the series with its counters on, to learn its tables and their sizes."""
     base, ours = (Side(name, kernels[name], {}) for name in ("base", "ours"))
     carry_out(result, [Job("nodes", ours)], load)
     runs = result.runs("nodes")
@@ -250,7 +250,7 @@ def scaled(sizes, times, shares):
 
 
 def parts(result, base, ours, used):
-    """Ours with one table as the base has it, where that is another size."""
+    """The series with one table at the base's size, for each that differs."""
     with step("sizes of the base's tables"):
         console = vm.run(base.kernel, "true", mem=MEMORY, cpus=CPUS, append=APPEND).console
     sizes = base_sizes(console)
@@ -321,11 +321,11 @@ def run_job(result, job, load, *options):
     return reports
 
 
-# Nodes for each look-up.
+# Nodes for each lookup.
 
 
 def count_nodes(result, job, load):
-    """What /proc/hashstats counts of each round."""
+    """Nodes of each round, as /proc/hashstats counts them."""
     for one in run_job(result, job, load, "-c"):
         tables = counted_tables(one["counters"])
         check_sizes(job.side, tables)
@@ -333,7 +333,7 @@ def count_nodes(result, job, load):
 
 
 def counted_tables(text):
-    """{name: counts} of the tables whose look-ups or wake-ups are counted.
+    """{name: counts} of the tables whose lookups or wakeups are counted.
 
     Of several tables of one name it is the busiest.
     """
@@ -357,7 +357,7 @@ def activity(counts):
 
 
 def nodes(counts):
-    """Of each look-up, or of each wake-up; nothing where there was none."""
+    """Nodes per lookup or per wakeup; empty without lookups and wakeups."""
     if counts.get("wakes"):
         return {"nodes_per_wake": counts["entries_examined"] / counts["wakes"]}
     if not counts.get("lookups"):
@@ -370,7 +370,7 @@ def nodes(counts):
 
 
 def check_sizes(side, tables):
-    """What the command line asks for must be what is measured."""
+    """Each table must have the size that the command line asks for."""
     for name, size in side.sizes.items():
         if tables[name]["buckets"] != size:
             die(f"hash_entries={name}:{size} gave {tables[name]['buckets']} buckets")
@@ -391,7 +391,7 @@ def count(result, job, load):
 
 
 def instructions(segment, clock):
-    """Of a round; the tables' own by table and by function, with calls."""
+    """Instructions of a round; those of the tables by table and by function."""
     kernel = segment.kernel()
     own = {name: of for name in kernel if (of := table_of(name))}
     tables = {of: sum(kernel[name] for name in own if own[name] == of) for of in CODE}
@@ -412,7 +412,7 @@ def instructions(segment, clock):
 
 
 def table_of(function):
-    """Whose function it is, or None."""
+    """The table that a function belongs to, or None."""
     return next((name for name, pattern in CODE.items() if re.fullmatch(pattern, function)), None)
 
 
@@ -420,7 +420,7 @@ def table_of(function):
 
 
 def rates(result, name, users):
-    """Scripts an hour of all rounds: mean, deviation, most, and all seconds."""
+    """Scripts an hour over all rounds, and the sum of their seconds."""
     runs = result.runs("rate", kernel=name, users=users)
     found = [one["rate"] for one in runs]
     return {
@@ -432,7 +432,7 @@ def rates(result, name, users):
 
 
 def suffix(side):
-    """Ours is what the figures are of; the others are named."""
+    """Figures of the series at its default sizes have no suffix."""
     return "" if side.name == "ours" else f"_{side.name}"
 
 
@@ -449,20 +449,20 @@ def rate_figures(result, sides, load):
 
 
 def insns(result, name, users, of):
-    """For each script; `of` is a label of the runs, or a table."""
+    """Instructions per script; `of` is a label of the runs, or a table."""
     (one,) = result.runs("count", kernel=name, users=users)
     return (one["tables"][of] if of in CODE else one[of]) / users
 
 
 def insn_ratio(result, name, users, of):
-    """By the mean of the base's two guests; the base again by the first."""
+    """Divided by the mean of the base's two guests; the second by the first."""
     below = ("base",) if name == AGAIN else ("base", AGAIN)
     base = statistics.fmean(insns(result, one, users, of) for one in below)
     return insns(result, name, users, of) / base
 
 
 def instruction_figures(result, sides, load):
-    """The ratios without a number of users are those of the most users."""
+    """A ratio without a number of users is that of the largest number."""
     for users in load.users:
         for side in sides:
             result.figure(
@@ -483,7 +483,7 @@ def instruction_figures(result, sides, load):
 
 
 def node_figures(result, load):
-    """Those of the most users."""
+    """Nodes with the largest number of users."""
     for one in result.runs("nodes", users=max(load.users)):
         end = "" if one["kernel"] == "ours" else f"_{one['kernel']}"
         for name, counts in one["tables"].items():
@@ -514,7 +514,7 @@ ROWS = {
 
 
 def title(side):
-    """Of a row."""
+    """The first cell of a row."""
     return ROWS.get(side.name) or f"series, {side.name}:{side.sizes[side.name]} as in the base"
 
 
@@ -575,7 +575,7 @@ def show_tables(result, sides, users):
 
 
 def shown(name):
-    """Of a table's side, in a word."""
+    """One word for a side."""
     return "series" if name == "ours" else name
 
 
@@ -601,7 +601,7 @@ def show_nodes(result, users):
                 )
             )
     print(
-        f"\n  {users} users: look-ups, or wake-ups, of a round as "
+        f"\n  {users} users: lookups, or wakeups, of a round as "
         "/proc/hashstats counts them; the base has no such file"
     )
     table(
@@ -610,9 +610,9 @@ def show_nodes(result, users):
             "table, kernel",
             "buckets",
             "objects",
-            "look-ups",
+            "lookups",
             "hits",
             "nodes each",
-            "a hit by chance",
+            "expected a hit",
         ),
     )

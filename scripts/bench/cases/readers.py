@@ -87,7 +87,7 @@ SINGLE = [case for case in TABLE if case.threads == 1] + RANDOM
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     symbol_counts.plugin()  # a QEMU without plugins fails before the builds
     kernels = build_kernels(result)
     kernels["hash"] = kernels["ours"]
@@ -194,7 +194,7 @@ def count_instructions(result, kernels, load):
 
 
 def costs(segment, reads):
-    """Of the kernel for each read; what copies is counted apart."""
+    """Instructions of the kernel per read, without those of the copy."""
     kernel = {name: count / reads for name, count in segment.kernel().items()}
     copied = kernel.pop(COPY, 0)
     locking = sum(count for name, count in kernel.items() if LOCK_FUNCTION.match(name))
@@ -271,7 +271,7 @@ def count_locks(result, kernels, load):
 
 
 def locked(text):
-    """All locks of /proc/lock_stat together, and the most taken of them."""
+    """The sum over all locks of /proc/lock_stat, and the most taken lock."""
     found = [
         (line[1], [float(number) for number in line[2].split()])
         for line in LOCK.finditer(text)
@@ -293,7 +293,7 @@ def locked(text):
 
 
 def lock_share(one):
-    """What part of its time a thread waits for locks."""
+    """The share of its time that a thread waits for locks."""
     return one["waited_us"] / 1e6 / (one["threads"] * one["seconds"])
 
 

@@ -47,7 +47,7 @@ TIME = re.compile(r"function (\S+) ns (\S+)")
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     program = initramfs.tools() / "hash_spread"
     command = [program, *load]
     result.command("spread", command)

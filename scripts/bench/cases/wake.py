@@ -45,12 +45,12 @@ STRIDES = (24, 32, 64)
 HEADS_OPS = 200_000
 
 
-# Rounds, samples of a wake-up, and rounds of distances between queue heads.
+# Rounds, samples of a wakeup, and rounds of distances between queue heads.
 LOADS = {"quick": (2, 100, 3), "usual": (3, 300, 9), "long": (15, 1000, 25)}
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     kernels = note_kernels(result, build_all())
     rounds, samples, turns = load
     wakes(result, kernels, rounds, samples)
@@ -73,7 +73,7 @@ def build_all():
     }
 
 
-# --- wake-ups in the kernel -------------------------------------------------
+# --- wakeups in the kernel -------------------------------------------------
 
 
 def wakes(result, kernels, rounds, samples):
@@ -136,7 +136,7 @@ def parse(output, queues):
 
 
 def one_of(cases, **wanted):
-    """The only case of a run that is as wanted."""
+    """The one case of a run that has these values."""
     found = [case for case in cases if all(case[name] == value for name, value in wanted.items())]
     if len(found) != 1:
         die(f"{len(found)} cases {wanted} in a run")
@@ -153,7 +153,7 @@ def times(result, kernel, compiler, queues, what="min_ns", **wanted):
 
 
 def ratio(result, compiler, side, **wanted):
-    """A side to the base, each by the median of its rounds."""
+    """A side divided by the base, each by the median of its rounds."""
     ours = times(result, side[0], compiler, side[1], **wanted)
     base = times(result, "base", compiler, "256", **wanted)
     return statistics.median(ours) / statistics.median(base)
@@ -197,7 +197,7 @@ def boot_size_figures(result):
 
 def wake_tables(result):
     pages = "huge" if result.data["machine"]["huge_pages"] else "small"
-    print(f"\n  ns a wake-up, minimum of a kernel's samples, median of its rounds; {pages} pages")
+    print(f"\n  ns a wakeup, minimum of a kernel's samples, median of its rounds; {pages} pages")
     rows = [
         wake_row(result, compiler, case)
         for compiler in COMPILERS
@@ -264,7 +264,7 @@ def parse_heads(output):
 
 
 def heads_ratio(case, stride):
-    """Against 24 bytes.  The least of all rounds: noise only adds."""
+    """Relative to 24 bytes, by the minimum of all rounds: noise only adds."""
     return min(case[stride]) / min(case[24])
 
 

@@ -56,7 +56,7 @@ class Cell(NamedTuple):
 
     @property
     def work(self):
-        """Sets that take about as long, those to make the files included."""
+        """The time of a cell in sets, for the estimate; file creation included."""
         return WEIGHTS[self.system] * (10_000 + self.processes * (self.sets + 2 * self.files))
 
 
@@ -114,7 +114,7 @@ LOADS = {
 
 
 def measure(result, load):
-    """The whole benchmark."""
+    """Measure, compute the figures and print the tables."""
     symbol_counts.plugin()  # a QEMU without plugins fails before the builds
     kernels = build_kernels(result)
     note_machine(result, kernels["ours"])
@@ -147,7 +147,7 @@ class Job(NamedTuple):
 
 
 def plan(load, kernels):
-    """All guests in their order; those to compare are neighbours."""
+    """All guests in their order; guests to compare follow each other."""
     sides = {name: Side(name, kernels[kernel_of(name)]) for name in ORDER}
     jobs = plan_beyond(load, sides)
     for system in SYSTEMS:
@@ -268,7 +268,7 @@ def count(result, job):
 
 
 def instructions(segment, own, clock):
-    """Those of the kernel; user space does the same in both."""
+    """Instructions of the kernel; user space is the same in both."""
     kernel = segment.kernel()
     return {
         "all_insns": sum(kernel.values()),
@@ -321,12 +321,12 @@ def check_report(cell, said):
 
 
 def place(one):
-    """What a run is compared at."""
+    """The cell of a run."""
     return {name: one[name] for name in Cell._fields}
 
 
 def ratios(result, kind, name, above="ours"):
-    """`above` by the base at each cell, by the mean of the base's guests.
+    """`above` divided by the mean of the base's guests, for each cell.
 
     The base again is compared with the base's first guest.
     """
@@ -350,7 +350,7 @@ def seed_figures(result):
     own = ratios(result, "count", "mbcache_insns")
     figure("mbcache_insn_ratio_seed_range_max", max(own))
     figure("mbcache_insn_ratio_seed_range_median", statistics.median(own))
-    # Of all cells: processes that meet make a block more now and then.
+    # The sum over all cells: concurrent processes sometimes add a block.
     figure("disk_ratio_seed_range", total_blocks(result, "ours") / total_blocks(result, "base"))
     figure("insn_aa_ratio_seed_range_worst", furthest(ratios(result, "count", "insns", "again")))
     figure(

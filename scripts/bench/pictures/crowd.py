@@ -26,7 +26,7 @@ def draw(rows, path):
     for panel in panels[-1]:
         panel.set_xlabel("objects")
     for panel in panels[:, 0]:
-        panel.set_ylabel("instructions of the look-ups\nof one operation")
+        panel.set_ylabel("instructions of the lookups\nof one operation")
     handles, _ = panels[0, 0].get_legend_handles_labels()
     figure.legend(
         handles[:2],

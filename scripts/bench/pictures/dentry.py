@@ -15,7 +15,7 @@ SHOWN = {
     "large miss": ("not found", "tab:green", "D--"),
 }
 TITLES = {
-    "hot": "nothing but look-ups",
+    "hot": "nothing but lookups",
     "shared": "other memory is read in between",
     "cold": "out of all caches",
 }
@@ -48,7 +48,7 @@ def draw(rows, path):
         panel.yaxis.set_major_formatter("{x:g}")
         panel.grid(lw=0.3)
         panel.set_xlabel("KiB of the dentry table; the line is the default")
-    panels[0][0].set_ylabel("ns a look-up")
+    panels[0][0].set_ylabel("ns a lookup")
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper center", ncol=3, frameon=False, fontsize=8)
     figure.tight_layout(rect=(0, 0, 1, 0.9))

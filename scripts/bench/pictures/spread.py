@@ -40,7 +40,7 @@ def draw(rows, path):
     axes.set_yticks(range(len(names), 0, -1), names)
     axes.set_ylim(0.4, len(names) + 0.6)
     axes.grid(axis="x", which="both", lw=0.3)
-    axes.set_xlabel("nodes of a successful look-up / those of a random function (ratio, log scale)")
+    axes.set_xlabel("nodes of a successful lookup / those of a random function (ratio, log scale)")
     axes.set_ylabel("keys that are hashed with the super block's address")
     axes.set_title("Spread over the inode table, all super blocks and sizes")
     axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1 + 0.5 / height), ncol=3, fontsize=8)
