@@ -21,17 +21,18 @@ TITLES = {
 
 def build_kernels(result: Result) -> dict[str, build.Build]:
     """Both kernels, built and noted in the result."""
-    built = {"ours": variants.patched(), "base": variants.base()}
-    return note_kernels(result, {name: built[name] for name in ("base", "ours")})
+    return note_kernels(result, {"base": variants.base(), "ours": variants.patched()})
 
 
 def build_lockstat_kernels(result: Result) -> dict[str, build.Build]:
     """Both kernels with lock_stat, built and noted in the result."""
-    built = {"ours": variants.patched_lockstat(), "base": variants.base_lockstat()}
-    return note_kernels(result, {name: built[name] for name in ("base", "ours")})
+    return note_kernels(
+        result, {"base": variants.base_lockstat(), "ours": variants.patched_lockstat()}
+    )
 
 
 def note_kernels(result: Result, built: dict[Any, Any]) -> dict[Any, Any]:
+    """Write the kernels of a benchmark into its result."""
     for kernel in built.values():
         result.kernel(kernel)
     return built
