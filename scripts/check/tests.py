@@ -3,6 +3,7 @@
 
 import os
 import shlex
+from typing import NoReturn
 
 from common import BUILD, ROOT, setting
 from common.packages import ensure_packages, ensure_venv
@@ -13,7 +14,7 @@ from common.packages import ensure_packages, ensure_venv
 WORKERS = "--numprocesses=2"
 
 
-def pytest(marker, *options):
+def pytest(marker: str, *options: str) -> NoReturn:
     ensure_packages("source", "build", "boot", "check")
     venv = ensure_venv()
     command = [
@@ -31,9 +32,9 @@ def pytest(marker, *options):
     os.execv(command[0], command)
 
 
-def test():
+def test() -> None:
     pytest("not long", WORKERS)
 
 
-def test_long():
+def test_long() -> None:
     pytest("long")
