@@ -14,7 +14,7 @@ from typing import IO
 
 from common import BUILD, Step, die, write_if_changed
 from guest import accelerator as accelerators
-from guest import initramfs
+from guest import initramfs, vm
 from guest.accelerator import Accelerator
 from guest.verdict import SHOWN, End, GuestError, problem
 
@@ -91,7 +91,7 @@ def command(
     else:
         for folder in ("/etc", "/home", "/var"):
             cmd.append(f"--overlay-rwdir={folder}")
-    for word in ("oops=panic", *words(append)):
+    for word in (*vm.SOUND, *words(append)):
         cmd += ["-a", word]
     return cmd
 

@@ -135,18 +135,27 @@ def run_stress(
         return machine.finish()
 
 
-def stress(kernel, seconds, append="", **options):
-    result = run_stress(kernel, seconds, append, **options)
-    line = LINE.search(result.output)
+def stress(kernel, seconds, append="", factors=(1,), **options):
+    for factor in factors:
+        result = run_stress(kernel, factor * seconds, append, **options)
+        missing = not_done(result.output)
+        if not missing:
+            break
+    assert missing == []
+    check_tables(sections.named(result.output), append)
+    return result
+
+
+def not_done(output):
+    """What a stress should have done and did not."""
+    line = LINE.search(output)
     print(line[0])
     counts = dict(zip(KINDS, map(int, line.groups())))
-    assert all(counts[kind] for kind in KINDS if kind not in RARE), counts
-    parts = sections.named(result.output)
-    refaults = dict(re.findall(r"^workingset_refault_(\w+) (\d+)$", parts["reclaim"], re.M))
+    reclaim = sections.named(output)["reclaim"]
+    refaults = dict(re.findall(r"^workingset_refault_(\w+) (\d+)$", reclaim, re.M))
     print("pages that were reclaimed and read again:", refaults)
-    assert sum(map(int, refaults.values())) > 0
-    check_tables(parts, append)
-    return result
+    missing = [kind for kind in KINDS if not counts[kind] and kind not in RARE]
+    return missing + ["refaults"] * (not sum(map(int, refaults.values())))
 
 
 def check_tables(parts, append):
@@ -165,7 +174,8 @@ def check_tables(parts, append):
 
 @pytest.mark.parametrize("append", TABLES, ids=IDS.values())
 def test_bytes(kernel, append):
-    stress(kernel, 18 if not append else 12, append, **PLAIN)
+    # A guest of a busy host does less in its time: once more then, for longer.
+    stress(kernel, 18 if not append else 12, append, factors=(1, 4), **PLAIN)
 
 
 def on_tmpfs(damage):

@@ -54,7 +54,7 @@ echo "=== {name}"
 )
 # Measure time of the processor by the clock on the wall, and say themselves
 # that others who run make them fail: so may the host's other processes.
-BUSY = re.compile(r"ITIMER_(VIRTUAL|PROF)|.*CPUTIME_ID$")
+BUSY = re.compile(r"ITIMER_(VIRTUAL|PROF)|.*CPUTIME_ID$|check signal distribution$")
 TRIES = 3
 # What is wrong may stand before it in the same line.
 RESULT = re.compile(r"(?:^|\.\.)(not )?ok \d+ (?:# SKIP )?(.*)$", re.MULTILINE)
@@ -128,7 +128,10 @@ def outputs(kernel, tmp_path_factory):
 def test_selftest(outputs, name):
     print(outputs[name])
     assert len(RESULT.findall(outputs[name])) == COUNT[name]
-    assert surprises(name, outputs[name]) == set()
+    bad = surprises(name, outputs[name])
+    if bad and name == "posix_timers" and all(map(BUSY.match, bad)):
+        pytest.skip(f"the host is too busy for {', '.join(sorted(bad))}")
+    assert bad == set()
 
 
 def test_locks_of_open_files(outputs):
