@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each patch builds by itself; with our options off the base's code stands.
 
-One object tree goes the whole way: the base, each patch with our options on,
-and at the end the series with them off.
+One object tree goes the whole way: what is compared of the base, each patch
+with our options on, and at the end the series with them off.
 """
 
 import re
@@ -81,9 +81,9 @@ PATCHES = compose.patches()
 pytestmark = pytest.mark.stage("patches")
 
 
-def walk(commit, optional=(OURS,)):
+def walk(commit, optional=(OURS,), targets=("vmlinux",)):
     """The kernel at a commit; options that it does not have yet are left."""
-    return build.build("walk", WALK, commit, optional=optional, targets=("vmlinux",))
+    return build.build("walk", WALK, commit, optional=optional, targets=targets)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def base_objects():
     key = build.build_key(WALK, (OURS,), base, [], [])
     mark = folder / f"{base}-{key[0]}"
     if not mark.exists():
-        kernel = walk(base)
+        kernel = walk(base, targets=HOT)
         shutil.rmtree(folder, ignore_errors=True)
         for name in HOT:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
