@@ -7,13 +7,12 @@ must have as few objects as before.
 """
 
 import re
-import subprocess
 
 import pytest
 
 import brokenprogram
 import sections
-from guest import hashstats_file, initramfs, vm
+from guest import hashstats_file, vm
 from kernel import build
 from series import compose
 
@@ -280,48 +279,6 @@ def test_circle_that_nobody_sees_is_counted(kernel, tmp_path):
         timeout=60,
     )
     assert re.search(r" 0 deadlocks, [1-9]\d* interrupted", result.output)
-
-
-def test_stuck_process_is_named(kernel):
-    result = vm.run(
-        kernel,
-        """
-        crowd_stress /tmp -t 2 -p 2 -w 1 &
-        sleep 1
-        for process in $(pidof crowd_stress); do
-            [ $process = $! ] || kill -STOP $process 2> /dev/null || true
-        done
-        wait $!
-        """,
-        cpus=2,
-        check=False,
-        timeout=60,
-    )
-    assert result.status == 1
-    assert re.search("^Bail out! no end 1 s after the time", result.output, re.M)
-    assert re.search(r"^# process \d is stuck in: \S", result.output, re.M)
-
-
-@pytest.mark.parametrize(
-    "words, said",
-    [
-        (["a", "-t", "0"], "-t 0: accepted are 1 to"),
-        (["a", "-p", "many"], "-p many: accepted are"),
-        (["a", "b"], "usage"),
-        (["a", "-q", "dir"], "usage"),
-        (["a", "-x"], "usage: crowd_stress [DIR]"),
-    ],
-)
-def test_bad_arguments(words, said):
-    done = subprocess.run(
-        [initramfs.tools() / "crowd_stress", *words],
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert said in done.stderr
 
 
 @pytest.mark.long

@@ -6,12 +6,11 @@ fails, and e2fsck looks at what was written.
 """
 
 import re
-import subprocess
 
 import pytest
 
 import sections
-from guest import hashstats_file, initramfs, vm
+from guest import hashstats_file, vm
 from kernel import build
 from series import compose
 
@@ -122,48 +121,6 @@ def test_damage_is_seen(kernel, damage, said):
         re.MULTILINE,
     )
     assert re.search("^not ok 1 inode_stress$", result.output, re.M)
-
-
-def test_stuck_process_is_named(kernel):
-    result = vm.run(
-        kernel,
-        """
-        inode_stress /tmp -t 2 -p 1 -w 1 &
-        sleep 1
-        for process in $(pidof inode_stress); do
-            [ $process = $! ] || kill -STOP $process
-        done
-        wait $!
-        """,
-        cpus=2,
-        check=False,
-        timeout=60,
-    )
-    assert result.status == 1
-    assert re.search("^Bail out! no end 1 s after the time", result.output, re.M)
-    assert re.search(r"^# process \d is stuck in: \S", result.output, re.M)
-
-
-@pytest.mark.parametrize(
-    "words, said",
-    [
-        (["a", "-t", "0"], "-t 0: accepted are 1 to"),
-        (["a", "-p", "many"], "-p many: accepted are"),
-        (["a", "b", "-p", "1"], "usage"),
-        (["a", "-m", "disk:ext4"], "usage"),
-        (["a", "-x"], "usage: inode_stress [DIR...]"),
-    ],
-)
-def test_bad_arguments(words, said):
-    done = subprocess.run(
-        [initramfs.tools() / "inode_stress", *words],
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert said in done.stderr
 
 
 @pytest.mark.long

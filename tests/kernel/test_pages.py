@@ -7,13 +7,12 @@ buffers must be empty.
 """
 
 import re
-import subprocess
 
 import pytest
 
 import brokenprogram
 import sections
-from guest import hashstats_file, initramfs, vm
+from guest import hashstats_file, vm
 from kernel import build
 from series import compose
 
@@ -319,49 +318,6 @@ def test_broken_calls_are_seen(kernel, tmp_path):
         """,
         timeout=120,
     )
-
-
-def test_stuck_process_is_named(kernel):
-    result = vm.run(
-        kernel,
-        """
-        page_stress /tmp -t 2 -p 2 -w 1 &
-        sleep 1
-        for process in $(pidof page_stress); do
-            [ $process = $! ] || kill -STOP $process 2> /dev/null || true
-        done
-        wait $!
-        """,
-        cpus=2,
-        check=False,
-        timeout=60,
-    )
-    assert result.status == 1
-    assert re.search("^Bail out! no end 1 s after the time", result.output, re.M)
-    assert re.search(r"^# process \d is stuck in: \S", result.output, re.M)
-
-
-@pytest.mark.parametrize(
-    "words, said",
-    [
-        (["a", "-t", "0"], "-t 0: accepted are 1 to"),
-        (["a", "-p", "many"], "-p many: accepted are"),
-        (["a", "-d", "disk"], "usage"),
-        (9 * ["a"], "usage"),
-        (["a", *(5 * ["-b", "disk"])], "usage"),
-        (["a", "-x"], "usage: page_stress [DIR...]"),
-    ],
-)
-def test_bad_arguments(words, said):
-    done = subprocess.run(
-        [initramfs.tools() / "page_stress", *words],
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert said in done.stderr
 
 
 @pytest.mark.long
