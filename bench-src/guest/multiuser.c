@@ -197,7 +197,7 @@ static const char help[] =
 	"usage: multiuser DIR SCRIPT -n USERS [-n USERS]... [-w USERS] [-r ROOT] [-c]\n"
 	"  -n is a round of so many users, -w one before them to warm up\n"
 	"  -r shows users only what is below ROOT, where SCRIPT is\n"
-	"  -c counts look-ups and prints /proc/hashstats after each round\n";
+	"  -c counts lookups and prints /proc/hashstats after each round\n";
 
 static void add_round(unsigned int users)
 {

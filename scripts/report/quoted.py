@@ -26,6 +26,10 @@ def readme(of):
         "a wakeup that meets no other waiter takes {:.1f} ns instead of {:.1f}",
         *measured.wake("plain", 0)(of)[::-1],
     )
+    yield passage(
+        "and with retpolines {:.1f} instead of {:.1f}",
+        *measured.wake("retpoline", 0)(of)[::-1],
+    )
     yield passage("the hash of an inode takes {:.1f} ns instead of {:.1f}", *hash_times(of))
     yield passage(
         "making and deleting a timer takes {:.3f} of mainline's instructions",
