@@ -70,13 +70,17 @@ def test_atomics_of_a_guest(kernel):
     )
     bench_atomics.check_output(output, wanted, "ours")
     assert len(segments) == REPEATS * len(wanted)
-    # The last of the repeats: what is done once was done.
+    # The cheapest of the repeats: the first one fills caches, and background work of the
+    # kernel can fall into any of them.
     costs = {}
     for number, segment in enumerate(segments):
         case = wanted[number // REPEATS]
         bench_atomics.check_faults(case, segment)
         assert not segment.entries["asm_sysvec_apic_timer_interrupt"]
-        costs[case.operation, case.how] = bench_atomics.costs(segment, True)
+        found = bench_atomics.costs(segment, True)
+        known = costs.setdefault((case.operation, case.how), found)
+        if found["atomics"] < known["atomics"]:
+            costs[case.operation, case.how] = found
     # A reference is taken and given back.
     for how in bench_atomics.HOWS:
         assert 32 <= costs["read", how]["atomics"] < 40

@@ -172,7 +172,8 @@ def test_crowd(kernel, append):
             r"process \d: the process must be in cgroup",
         ),
         (
-            "for one in $(ls -d /sys/fs/cgroup/crowd-0-* | head -1); do rmdir $one; done",
+            # Groups live for a short time: try often.
+            "for one in $(seq 50); do rmdir /sys/fs/cgroup/crowd-*; done",
             r"process \d: (rmdir|move to|mkdir) /sys",
         ),
         ("touch /tmp/new; mv /tmp/new /tmp/locked-0", r"process \d: somebody else ha[sd]+ locked"),
@@ -203,11 +204,14 @@ def test_damage_is_seen(kernel, damage, said):
         result = vm.run(
             kernel, script, mem="1G", cpus=2, check=False, timeout=90, programs=("mkfs.ext4",)
         )
-        assert result.status == 1
-        assert re.search("^not ok 1 crowd_stress$", result.output, re.M)
+        # On a busy host, the damage may come at no time when it matters.
+        if result.status == 0:
+            continue
         # The damage itself may be in the way of an unmount, which fails first.
         if not re.search("mount.* /quota: Device or resource busy", result.output):
             break
+    assert result.status == 1
+    assert re.search("^not ok 1 crowd_stress$", result.output, re.M)
     assert re.search(rf"^# ({said})", result.output, re.M)
 
 
