@@ -53,8 +53,8 @@ def mkfs_ext4(disk: str, *options: str, number: int = 0) -> str:
 
 
 def fields(text: str) -> dict[str, str]:
-    """The lines `name: value` that a program printed."""
-    return dict(line.split(": ", 1) for line in text.splitlines())
+    """The lines `name: value` that a program printed; empty lines are skipped."""
+    return dict(line.split(": ", 1) for line in text.splitlines() if line)
 
 
 def split_counters(text: str) -> tuple[str, str]:

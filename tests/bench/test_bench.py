@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 import common
-from bench import record, rounds, run, symbol_counts, symbols
+from bench import jobs, record, rounds, run, symbol_counts, symbols
 from bench.cases import hashstats as bench_hashstats
+from guest import initramfs
 
 
 def test_known_loop_is_counted_exactly(kernel):
@@ -33,6 +34,15 @@ def test_lookups_are_counted_by_symbol(kernel):
     assert missing.entries["__d_lookup_rcu"] == 4 * 300
     assert files.insns["__d_lookup_rcu"] > 20 * 3 * 300
     assert "-smp" in command and command[command.index("-smp") + 1] == "1"
+
+
+def test_times_of_reads_are_parsed():
+    """What readstats prints has an empty line between two parts."""
+    sample = common.ROOT / "tools/hashstats/samples/citi-1.hashstats"
+    output = common.run([initramfs.tools() / "readstats", "-n", "3", "-f", sample]).stdout
+    found = jobs.fields(output)
+    assert found["reads"] == "3"
+    assert float(found["read-ms-median"]) >= 0
 
 
 def test_reclaim_is_refused():
