@@ -672,7 +672,7 @@ def show_throughput(result):
                         f"{phase}, {TITLES[system]}, {number}",
                         f"{base:.0f}",
                         f"{ours:.0f}",
-                        f"{paired(result, 'throughput', 'rate', **wanted):.3f}",
+                        f"{paired(result, 'throughput', 'rate', 'ours', **wanted):.3f}",
                     )
                 )
     print("\n  operations a second; without KVM the guest's processors take turns")

@@ -13,15 +13,14 @@ from guest import initramfs, uml
 from kernel import variants
 from series import compose
 
-FILTER = "CONFIG_FILTERED_WAKEUPS=y\n"
 # Without /proc/hashstats: user-mode Linux has no patched jumps, so each wakeup
 # would read the switch of its counters.
-OURS = FILTER + "CONFIG_BOOT_HASH=y\n"
+OURS = "CONFIG_FILTERED_WAKEUPS=y\nCONFIG_BOOT_HASH=y\n"
 SAME_SIZE = "hash_entries=bit_wait:256,folio_wait:256"
-# Kernels and their queues.  "filter" has the fixed tables of the base: user-mode
-# Linux has no constants that are patched at boot either, so the series loads the
-# addresses of its tables from memory, which it does not on a real machine.
-SIDES = (("base", "256"), ("filter", "256"), ("patched", "256"), ("patched", "boot"))
+# Kernels and their queues.  User-mode Linux has no constants that are patched at
+# boot either, so the series loads the addresses of its tables from memory, which
+# it does not on a real machine.
+SIDES = (("base", "256"), ("patched", "256"), ("patched", "boot"))
 COMPILERS = ("plain", "retpoline")
 # Objects with wakeups: wait.c and wait_bit.c, and the waits for folios.
 WAKERS = ("kernel/sched/build_utility.o", "mm/filemap.o")
@@ -67,7 +66,6 @@ def build_all():
         for compiler in COMPILERS
         for flavour, commit, config in (
             ("base", base, []),
-            ("filter", ours, [FILTER]),
             ("patched", ours, [OURS]),
         )
     }
@@ -167,7 +165,6 @@ def wake_figures(result):
             usual = {"key": "bit", "layout": LAYOUT, "cache": "hot", "foreign": foreign}
             for mark, side, other in (
                 ("", ours, {}),
-                ("_filter", ("filter", "256"), {}),
                 ("_cold", ours, {"cache": "cold"}),
                 ("_var", ours, {"key": "var"}),
                 ("_folio", ours, {"key": "folio"}),
@@ -208,10 +205,9 @@ def wake_tables(result):
         (
             "code, key, waiters, cache, foreign",
             "base",
-            "filter",
             "series, 256",
             "series, boot",
-            *("ratio",) * 3,
+            *("ratio",) * 2,
         ),
     )
 
