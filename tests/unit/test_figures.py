@@ -10,9 +10,6 @@ from bench.run import BENCHMARKS
 from report import measured, quoted, stored
 from report.passages import constant, faults, passage, written
 
-# Without a stored result yet; their figures are those of an earlier run.
-NOT_STORED = {"buffer", "crowd", "hashstats", "inode", "wake"}
-
 
 @pytest.fixture(name="results", scope="module")
 def stored_results():
@@ -21,7 +18,7 @@ def stored_results():
 
 def test_each_benchmark_has_one_stored_result():
     found = sorted(path.name.partition("-")[0] for path in stored.RESULTS.glob("*/*.json"))
-    assert found == sorted(set(BENCHMARKS) - NOT_STORED)
+    assert found == sorted(BENCHMARKS)
 
 
 def test_quoted_figures_are_those_of_the_results(results):
