@@ -204,7 +204,7 @@ def test_damage_is_seen(kernel, damage, said):
         result = vm.run(
             kernel, script, mem="1G", cpus=2, check=False, timeout=90, programs=("mkfs.ext4",)
         )
-        # On a busy host, the damage may come at no time when it matters.
+        # On a busy host, the damage may miss every moment that matters.
         if result.status == 0:
             continue
         # The damage itself may be in the way of an unmount, which fails first.
