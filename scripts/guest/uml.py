@@ -20,7 +20,7 @@ CONFIG = build.CONFIGS / "um.config"
 # The benchmarks that are built in, one into a kernel: each has a folder here,
 # and in the kernel's tree at the same path.
 BENCHES = "bench-src/kernel"
-SHARED = (f"{BENCHES}/um_bench.c", f"{BENCHES}/um_bench.h")
+SHARED = tuple(f"{BENCHES}/{file}" for file in ("um_bench.c", "um_bench.h", "boot_hash_table.h"))
 # With the large code model, the default of this architecture, each call goes
 # through a register, as on no real machine.
 FLAGS = {

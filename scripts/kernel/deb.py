@@ -17,7 +17,6 @@ from tool import debian_package
 
 OPENERS: dict[str, Callable[..., IO[str]]] = {".gz": gzip.open, ".xz": lzma.open}
 OURS = """\
-CONFIG_BOOT_HASH=y
 CONFIG_HASHSTATS=y
 CONFIG_LOCALVERSION="-boothash"
 # CONFIG_LOCALVERSION_AUTO is not set

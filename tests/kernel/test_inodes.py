@@ -58,8 +58,8 @@ LINE = re.compile(
 TWO_BUCKETS = "hash_entries=inode:2"
 # Who takes the locks of the table or walks it.
 OURS = re.compile(
-    r"boot_hash|inode_hash|inode_bucket|bucket_lock|lock_offset|"
-    r"inode_count|remove_moved_inode|inode_was_moved"
+    r"boot_hash|hashstats|inode_hash|inode_bucket|bucket_lock|hash_lock|"
+    r"inode_count|find_inode_hashed"
 )
 
 

@@ -115,9 +115,9 @@ def changed(kernel, console, pattern, new, count=1):
 
 def test_failed_case_is_seen(kernel, console):
     found = changed(
-        kernel, console, r" ok (\d+) boot_hash_test_fixed", r" not ok \1 boot_hash_test_fixed"
+        kernel, console, r" ok (\d+) boot_hash_test_clamp", r" not ok \1 boot_hash_test_clamp"
     )
-    assert "boot_hash_test_fixed: FAIL" in found
+    assert "boot_hash_test_clamp: FAIL" in found
 
 
 def test_failed_parameter_is_seen(kernel, console):
@@ -137,7 +137,7 @@ def test_missing_strings_are_seen(kernel, console):
 
 def test_end_in_the_middle_is_seen(kernel, console):
     found = kunit.problems(
-        kunit.parse(kernel.src, console[: console.index("Subtest: boot_hash_test_limit")]),
+        kunit.parse(kernel.src, console[: console.index("Subtest: boot_hash_test_number")]),
         "boot_hash",
         LEAST["boot_hash"],
     )

@@ -102,7 +102,7 @@ LINE = re.compile(
 RARE = ("raced blocks", "collapses", "refills")
 # Who takes part in a look-up, or changes what it finds.
 OURS = re.compile(
-    r"boot_hash|page_hash|buffer_hash|find_get_block|xas_load|xas_descend|"
+    r"boot_hash|hashstats|page_hash|buffer_hash|find_get_block|xas_load|xas_descend|"
     r"filemap_get_(entry|read_batch)"
 )
 

@@ -63,7 +63,7 @@ cat /proc/hashstats
 TWO_QUEUES = "hash_entries=folio_wait:2,bit_wait:2"
 # A race is ours when one of these takes part; the base has some of its own.
 OURS = re.compile(
-    r"wake_matching|filtered|boot_hash|stress_|gate_|folio_wake_bit|"
+    r"wake_matching|filtered|boot_hash|hashstats|stress_|gate_|folio_wake_bit|"
     r"wake_page_function|wake_bit_function|var_wake_function"
 )
 

@@ -5,7 +5,6 @@
  * Dentries are made by hand. That of a file leads to an inode that is not looked
  * at, as a look-up of a name does not.
  */
-#include <linux/boot_hash.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/mount.h>
@@ -13,6 +12,7 @@
 #include <linux/rculist_bl.h>
 #include <linux/stringhash.h>
 
+#include "../boot_hash_table.h"
 #include "names.h"
 
 #define DIRS		1024
@@ -20,7 +20,7 @@
 
 static struct vfsmount *mnt;
 static struct dentry *dirs[DIRS];
-static const struct boot_hash *table;
+static const struct boot_hash_table *table;
 
 struct vfsmount *names_mount(void)
 {
@@ -58,16 +58,6 @@ struct dentry *add_name(const struct key *key, struct inode *inode,
 struct inode *new_file(void)
 {
 	return ramfs_get_inode(mnt->mnt_sb, NULL, S_IFREG | 0644, 0);
-}
-
-static const struct boot_hash *find_table(void)
-{
-	const struct boot_hash *hash;
-
-	list_for_each_entry(hash, &boot_hash_tables, node)
-		if (!strcmp(hash->name, "dentry"))
-			return hash;
-	return NULL;
 }
 
 unsigned long nr_buckets(void)
@@ -114,7 +104,7 @@ int mount_names(void)
 	unsigned int n;
 	int error;
 
-	table = find_table();
+	table = boot_hash_table("dentry");
 	if (!type || !table)
 		return -ENODEV;
 	mnt = kern_mount(type);

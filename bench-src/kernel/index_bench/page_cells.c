@@ -13,10 +13,7 @@
 #include <linux/pagemap.h>
 #include <linux/ramfs.h>
 
-#ifdef CONFIG_BOOT_HASH
-#include <linux/boot_hash.h>
-#endif
-
+#include "../boot_hash_table.h"
 #include "cells.h"
 #include "parts.h"
 
@@ -144,12 +141,11 @@ static int run_file(unsigned int bits)
 /* Of the table in front of the tree, if there is one. */
 static unsigned long page_hash_slots(void)
 {
-#ifdef CONFIG_BOOT_HASH
-	const struct boot_hash *table;
+#ifdef HAVE_BOOT_HASH
+	const struct boot_hash_table *table = boot_hash_table("page");
 
-	list_for_each_entry(table, &boot_hash_tables, node)
-		if (!strcmp(table->name, "page"))
-			return table->nr_buckets;
+	if (table)
+		return table->nr_buckets;
 #endif
 	return 0;
 }

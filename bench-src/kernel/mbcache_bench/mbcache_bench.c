@@ -20,10 +20,7 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
-#ifdef CONFIG_BOOT_HASH
-#include <linux/boot_hash.h>
-#endif
-
+#include "../boot_hash_table.h"
 #include "../um_bench.h"
 
 #define ENTRIES_MAX	65536
@@ -53,27 +50,30 @@ static struct mb_cache *cache;
 static u64 *cycles;
 static unsigned long done;
 
+#ifdef HAVE_BOOT_HASH
 static struct mb_cache *create_cache(void)
 {
-#ifdef CONFIG_BOOT_HASH
-	return mb_cache_create(10, "bench");
-#else
-	return mb_cache_create(10);
-#endif
+	return mb_cache_create();
 }
 
-/* Of the cache that was created last; the base has what its user names. */
 static unsigned long buckets(void)
 {
-#ifdef CONFIG_BOOT_HASH
-	const struct boot_hash *table;
-
-	table = list_last_entry(&boot_hash_tables, struct boot_hash, node);
-	return table->nr_buckets;
-#else
-	return 1 << 10;
-#endif
+	return boot_hash_table("mbcache")->nr_buckets;
 }
+#else
+/* The base has a table for each cache. */
+#define BASE_BITS	10
+
+static struct mb_cache *create_cache(void)
+{
+	return mb_cache_create(BASE_BITS);
+}
+
+static unsigned long buckets(void)
+{
+	return 1 << BASE_BITS;
+}
+#endif
 
 static __always_inline void operate(enum op op, const struct hashed_block *one)
 {

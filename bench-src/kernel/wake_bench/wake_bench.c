@@ -2,17 +2,22 @@
 /*
  * Nanoseconds that a wake-up takes when others wait in the same queue.
  *
- * Entries are hung into the queue by hand: none is awake or asleep, so nothing
- * but the walk of the queue is timed. One of them waits for the key that is
- * woken, W are foreign: their keys share the queue, no more. The keys are
- * chosen to share one of 256 queues; in a larger table most of them have a
- * queue of their own, and "queued" says how many have not.
+ * Entries are added to the queue by hand, with the wake functions of the kernel
+ * and this task, which is running: so the walk of the queue and the calls are
+ * timed, and no task switch. One entry waits for the key that is woken, W are
+ * foreign: they only share the queue. The keys are chosen to share one of 256
+ * queues; in a larger table most of them have a queue of their own, and "queued"
+ * says how many have not.
+ *
+ * Last it times wakeups that find no waiter, of keys all over memory, beside a
+ * working set that takes part of the cache or all of it.
  *
  * Built into user-mode Linux by scripts/guest/uml.py. It runs at the end of the boot,
  * on one CPU and before there is any process; results go to the log, then the
  * machine is switched off.
  */
 #include <linux/hash.h>
+#include <linux/kallsyms.h>
 #include <linux/moduleparam.h>
 #include <linux/pagemap.h>
 #include <linux/prandom.h>
@@ -20,6 +25,7 @@
 #include <linux/sort.h>
 #include <linux/wait_bit.h>
 
+#include "../boot_hash_table.h"
 #include "../um_bench.h"
 
 #define TABLE_BITS	8		/* of the table without our series */
@@ -54,7 +60,7 @@ struct waiter {
 static struct waiter *waiters[WAITERS_MAX];
 static unsigned int nr_waiters;
 static struct waiter own;
-static unsigned long own_calls;
+static wait_queue_func_t wake_page_function;
 
 static void *foreign_keys[WAITERS_MAX];
 static unsigned long word;
@@ -64,37 +70,24 @@ static struct waiter *packed;
 static void *stacks[WAITERS_MAX / STACKS_CHUNK];
 static u64 *cycles;
 
-/*
- * The function of the entry that matches. It compares as those of the kernel
- * do, and leaves the entry in the queue.
- */
-static int own_function(struct wait_queue_entry *entry, unsigned int mode,
-			int sync, void *arg)
+/* The series counts those who take a queue to wait in it. */
+static wait_queue_head_t *get_queue(enum key_kind kind, void *key)
 {
-	struct wait_bit_queue_entry *wait =
-		container_of(entry, struct wait_bit_queue_entry, wq_entry);
-	struct wait_bit_key *key = arg;
-
-	if (wait->key.flags == key->flags && wait->key.bit_nr == key->bit_nr &&
-	    !test_bit(0, key->flags))
-		own_calls++;
-	return 0;
-}
-
-/* That of folios also tells the waker that somebody waits for the folio. */
-static int page_function(struct wait_queue_entry *entry, unsigned int mode,
-			 int sync, void *arg)
-{
-	struct wait_page_queue *wait = container_of(entry, struct wait_page_queue, wait);
-
-	if (wake_page_match(wait, arg))
-		own_calls++;
-	return 0;
-}
-
-static wait_queue_head_t *queue_of(enum key_kind kind, void *key)
-{
+#ifdef HAVE_BOOT_HASH
+	return kind == KEY_BIT ? bit_waitqueue_get(key, 0) : var_waitqueue_get(key);
+#else
 	return kind == KEY_BIT ? bit_waitqueue(key, 0) : __var_waitqueue(key);
+#endif
+}
+
+static void put_queue(enum key_kind kind, void *key)
+{
+#ifdef HAVE_BOOT_HASH
+	if (kind == KEY_BIT)
+		bit_waitqueue_put(key, 0);
+	else
+		var_waitqueue_put(key);
+#endif
 }
 
 /* Key number n that shares one of 256 queues with the key that is woken. */
@@ -138,10 +131,8 @@ static void set_up(struct waiter *waiter, enum key_kind kind, void *key)
 			.folio = key,
 			.bit_nr = PG_locked,
 		};
-		init_waitqueue_func_entry(&waiter->page.wait, page_function);
-#ifdef WQ_FLAG_KEYED
-		waiter->page.wait.flags |= WQ_FLAG_KEYED;
-#endif
+		init_waitqueue_func_entry(&waiter->page.wait, wake_page_function);
+		waiter->page.wait.private = current;
 	} else if (kind == KEY_VAR) {
 		init_wait_var_entry(&waiter->bit, key, 0);
 	} else {
@@ -151,39 +142,47 @@ static void set_up(struct waiter *waiter, enum key_kind kind, void *key)
 	}
 }
 
-static void queue(struct waiter *waiter, enum key_kind kind, void *key)
+/* Returns the queue, to be compared only. */
+static wait_queue_head_t *queue(struct waiter *waiter, enum key_kind kind, void *key)
 {
-	if (kind == KEY_FOLIO)
+	wait_queue_head_t *head = NULL;
+
+	if (kind == KEY_FOLIO) {
 		folio_add_wait_queue(folio, &waiter->page.wait);
-	else
-		__add_wait_queue_entry_tail(queue_of(kind, key), &waiter->bit.wq_entry);
+	} else {
+		head = get_queue(kind, key);
+		__add_wait_queue_entry_tail(head, &waiter->bit.wq_entry);
+	}
+	return head;
 }
 
 /* How many foreign waiters are in the queue that is woken. */
 static unsigned int queue_all(enum key_kind kind, unsigned int wanted)
 {
+	static wait_queue_head_t *heads[WAITERS_MAX];
+	wait_queue_head_t *head;
 	unsigned int n, same = 0;
 
 	nr_waiters = wanted;
 	for (n = 0; n < wanted; n++) {
 		set_up(waiters[n], kind, foreign_keys[n]);
-		queue(waiters[n], kind, foreign_keys[n]);
-		same += kind == KEY_FOLIO ||
-			queue_of(kind, foreign_keys[n]) == queue_of(kind, &word);
+		heads[n] = queue(waiters[n], kind, foreign_keys[n]);
 	}
 	set_up(&own, kind, own_key(kind));
-	if (kind != KEY_FOLIO)
-		own.bit.wq_entry.func = own_function;
-	queue(&own, kind, own_key(kind));
+	head = queue(&own, kind, own_key(kind));
+	for (n = 0; n < wanted; n++)
+		same += heads[n] == head;
 	return same;
 }
 
-static void unqueue(struct waiter *waiter, enum key_kind kind)
+static void unqueue(struct waiter *waiter, enum key_kind kind, void *key)
 {
-	if (kind == KEY_FOLIO)
-		list_del(&waiter->page.wait.entry);
-	else
-		list_del(&waiter->bit.wq_entry.entry);
+	if (kind == KEY_FOLIO) {
+		list_del_init(&waiter->page.wait.entry);
+	} else {
+		list_del_init(&waiter->bit.wq_entry.entry);
+		put_queue(kind, key);
+	}
 }
 
 static void unqueue_all(enum key_kind kind)
@@ -191,8 +190,8 @@ static void unqueue_all(enum key_kind kind)
 	unsigned int n;
 
 	for (n = 0; n < nr_waiters; n++)
-		unqueue(waiters[n], kind);
-	unqueue(&own, kind);
+		unqueue(waiters[n], kind, foreign_keys[n]);
+	unqueue(&own, kind, own_key(kind));
 }
 
 static noinline u64 time_wakes(enum key_kind kind, unsigned int count)
@@ -209,8 +208,11 @@ static noinline u64 time_wakes(enum key_kind kind, unsigned int count)
 			wake_up_var(&word);
 		break;
 	case KEY_FOLIO:
+		/* The wake function takes the entry off the queue. */
 		while (count--) {
 			__folio_set_locked(folio);
+			if (list_empty(&own.page.wait.entry))
+				folio_add_wait_queue(folio, &own.page.wait);
 			folio_unlock(folio);
 		}
 	}
@@ -228,14 +230,13 @@ static u64 clock_cost(void)
 	return least;
 }
 
-static int sample(enum key_kind kind, bool hot, unsigned int count, unsigned int times)
+static void sample(enum key_kind kind, bool hot, unsigned int count, unsigned int times)
 {
 	const u64 clock = clock_cost();
 	unsigned int n;
 	u64 taken;
 
 	time_wakes(kind, count);
-	own_calls = 0;
 	for (n = 0; n < times; n++) {
 		if (!hot)
 			evict_caches();
@@ -246,7 +247,24 @@ static int sample(enum key_kind kind, bool hot, unsigned int count, unsigned int
 		cond_resched();
 	}
 	sort(cycles, times, sizeof(*cycles), compare_u64, NULL);
-	return own_calls == (unsigned long)times * count ? 0 : -EINVAL;
+}
+
+/* A wakeup of the key finds the entry that waits for it. */
+static bool wakes_own(enum key_kind kind)
+{
+	bool woken;
+
+	set_current_state(TASK_UNINTERRUPTIBLE);
+	time_wakes(kind, 1);
+	woken = READ_ONCE(current->__state) == TASK_RUNNING;
+	__set_current_state(TASK_RUNNING);
+	/* It left the queue; in the case of bits the caller still has this. */
+	if (kind != KEY_FOLIO) {
+		woken &= list_empty(&own.bit.wq_entry.entry);
+		__add_wait_queue_entry_tail(get_queue(kind, own_key(kind)), &own.bit.wq_entry);
+		put_queue(kind, own_key(kind));
+	}
+	return woken;
 }
 
 static int run_case(enum key_kind kind, enum layout layout, bool hot, unsigned int wanted)
@@ -255,13 +273,13 @@ static int run_case(enum key_kind kind, enum layout layout, bool hot, unsigned i
 	const unsigned int count = hot ? 8192 / (wanted + 8) : 1;
 	const unsigned int times = hot ? samples : samples / 5 + 1;
 	unsigned int same = queue_all(kind, wanted);
-	int error = sample(kind, hot, count, times);
+	bool woken = wakes_own(kind);
 
+	sample(kind, hot, count, times);
 	unqueue_all(kind);
-	if (error) {
-		pr_err("wake_bench: %s: the entry that matches was called %lu times for %u wake-ups\n",
-		       key_names[kind], own_calls, times * count);
-		return error;
+	if (!woken) {
+		pr_err("wake_bench: %s: a wakeup did not find its waiter\n", key_names[kind]);
+		return -EINVAL;
 	}
 	pr_info("wake_bench: key %s layout %s cache %s foreign %u queued %u min_ps %llu median_ps %llu\n",
 		key_names[kind], layout_names[layout], hot ? "hot" : "cold", wanted, same,
@@ -272,10 +290,62 @@ static int run_case(enum key_kind kind, enum layout layout, bool hot, unsigned i
 /* A wake-up that nobody waits for, in a queue that is empty. */
 static void run_empty(enum key_kind kind)
 {
+	if (kind == KEY_FOLIO)
+		return;
 	sample(kind, true, 1024, samples);
 	pr_info("wake_bench: key %s layout none cache hot foreign 0 queued 0 min_ps %llu median_ps %llu\n",
 		key_names[kind], picoseconds(cycles[0], 1024),
 		picoseconds(cycles[samples / 2], 1024));
+}
+
+#define SPREAD_WAKES	2048	/* in one sample */
+#define TOUCHES		8	/* cache lines of the working set between two */
+
+/*
+ * What unlock_buffer() does, for buffers all over memory, by a task that works
+ * on other memory meanwhile. The barrier waits for loads, as that of a caller.
+ */
+static noinline u64 time_spread(const u8 *set, unsigned long size, bool wake)
+{
+	unsigned long line = 1, sum = 0;
+	unsigned int n, k;
+	u64 start = tsc();
+
+	for (n = 0; n < SPREAD_WAKES; n++) {
+		for (k = 0; k < TOUCHES; k++) {
+			line = line * 6364136223846793005UL + 1442695040888963407UL;
+			sum += READ_ONCE(set[(line >> 32) & (size - 1) & ~63UL]);
+		}
+		smp_mb();
+		if (wake)
+			wake_up_bit(__va(line >> 34 << 3), 0);
+	}
+	sink += sum;
+	return tsc() - start;
+}
+
+/* The difference of two medians, with and without the wakeups. */
+static void run_spread(unsigned long size)
+{
+	const u8 *set = um_chunks[0];
+	u64 without;
+	unsigned int n, wake;
+
+	for (wake = 0; wake <= 1; wake++) {
+		time_spread(set, size, wake);
+		for (n = 0; n < samples; n++) {
+			local_irq_disable();
+			cycles[n] = time_spread(set, size, wake);
+			local_irq_enable();
+			cond_resched();
+		}
+		sort(cycles, samples, sizeof(*cycles), compare_u64, NULL);
+		if (!wake)
+			without = cycles[samples / 2];
+	}
+	pr_info("wake_bench: spread set_kb %lu without_ps %llu with_ps %llu\n", size >> 10,
+		picoseconds(without, SPREAD_WAKES),
+		picoseconds(cycles[samples / 2], SPREAD_WAKES));
 }
 
 /*
@@ -307,6 +377,9 @@ static int run_all(void)
 	static const unsigned int counts[] = { 0, 8, 64, 512 };
 	int kind, layout, hot, n, error;
 
+	/* Half of the usual second level, and what does not fit in it. */
+	run_spread(SZ_1M);
+	run_spread(CHUNK_SIZE);
 	for (kind = KEY_BIT; kind <= KEY_FOLIO; kind++) {
 		choose_keys(kind);
 		run_empty(kind);
@@ -330,6 +403,9 @@ static int allocate(void)
 {
 	unsigned int n;
 
+	wake_page_function = (wait_queue_func_t)kallsyms_lookup_name("wake_page_function");
+	if (!wake_page_function)
+		return -ENOENT;
 	cycles = kvmalloc_array(samples, sizeof(*cycles), GFP_KERNEL);
 	packed = get_chunk();
 	folio = folio_alloc(GFP_KERNEL, 0);

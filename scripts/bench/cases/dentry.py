@@ -23,7 +23,6 @@ from common import die
 from guest import uml
 from series import compose
 
-CONFIG = "CONFIG_BOOT_HASH=y\n"
 # Of the default.  "again" is the default once more; its difference is noise.
 SIZES = {
     "1_64": Fraction(1, 64),
@@ -78,7 +77,7 @@ PICTURE = FOLDER / "dentry.png"
 
 def measure(result, load):
     """Measure, compute the figures and print the tables."""
-    kernel = uml.kernel("dentry_bench", "dentry-patched", compose.compose(), fragments=[CONFIG])
+    kernel = uml.kernel("dentry_bench", "dentry-patched", compose.compose())
     result.kernel(kernel)
     time_sizes(result, kernel, load)
     press(result, kernel, load)

@@ -28,7 +28,7 @@ OURS = ("folio_wait", "bit_wait", "dentry_lookup")
 LOOKUP = "__d_lookup_rcu"
 COUNTER = "d_count_lookup"
 # All functions of a lookup; others are listed if they ran.
-PARTS = (LOOKUP, "__d_lookup_rcu_op_compare", COUNTER, "boot_hash_count_lookup")
+PARTS = (LOOKUP, "__d_lookup_rcu_op_compare", COUNTER, "hashstats_count_lookup")
 CALLERS = ("lookup_fast", "d_alloc_parallel")
 LISTED = (*PARTS, *CALLERS, "__d_lookup")
 # Long chains differ by chance from boot to boot.  Both kernels know the old

@@ -18,7 +18,7 @@ from guest import uml
 from kernel import variants
 from series import compose
 
-OURS = "CONFIG_BOOT_HASH=y\nCONFIG_PAGE_HASH=y\n"
+OURS = "CONFIG_PAGE_HASH=y\n"
 # {part: {side: (kernel, words for its command line)}}.  "again" is the base
 # once more in each round; its difference from the base is noise.
 SIDES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {

@@ -68,17 +68,17 @@ SMALL = {"dentry": 1024, "inode": 256}  # of the report's reference kernel
 CODE = {
     "dentry": r"_*d_lookup(_rcu.*)?|_*d_rehash|_*d_drop",
     "dentry_lookup": r"d_alloc_parallel|__d_lookup_unhash.*",
-    "inode": r"find_inode(_fast|_rcu|_nowait|_by_ino_rcu)?|ilookup\w*|"
+    "inode": r"find_inode(_fast|_rcu|_nowait|_by_ino_rcu|_hashed)?|ilookup\w*|"
     r"iget5?_locked\w*|inode_insert5|"
     r"insert_inode_locked4?|__(insert|remove)_inode_hash",
     "mount": r"_*lookup_mnt|lookup_mountpoint",
-    "buffer": r"_*find_get_block\w*|bdev_getblk|__getblk_slow|buffer_hash_\w+",
+    "buffer": r"_*find_get_block\w*|bdev_getblk|__getblk_slow|_*buffer_hash_\w+",
     "page": r"filemap_get_entry|__filemap_get_folio|filemap_get_read_batch|"
     r"xas_(load|start|descend)|page_hash_\w+",
     "folio_wait": r"folio_wake_bit|folio_wait_bit_common|wake_page_function",
-    "bit_wait": r"(bit|__var)_waitqueue|_*wake_up_(bit|var|filtered)|"
-    r"(wake_bit|var_wake)_function|wake_matching\w*",
-    "mbcache": r"_*mb_cache_\w+|entry_find_counted",
+    "bit_wait": r"_*(bit|var)_waitqueue\w*|_*wake_up_(bit|var|filtered)|"
+    r"(wake_bit|var_wake)_function|wake_hashed\w*",
+    "mbcache": r"_*mb_cache_\w+",
     "futex": r"futex_(hash|wake|wait|q_lock|q_unlock|wait_setup|unqueue)",
 }
 # What the base's tables have without a word of the boot log.

@@ -13,19 +13,18 @@ from guest import initramfs, uml
 from kernel import variants
 from series import compose
 
-# Without /proc/hashstats: user-mode Linux has no patched jumps, so each wakeup
-# would read the switch of its counters.
-OURS = "CONFIG_FILTERED_WAKEUPS=y\nCONFIG_BOOT_HASH=y\n"
 SAME_SIZE = "hash_entries=bit_wait:256,folio_wait:256"
-# Kernels and their queues.  User-mode Linux has no constants that are patched at
-# boot either, so the series loads the addresses of its tables from memory, which
-# it does not on a real machine.
-SIDES = (("base", "256"), ("patched", "256"), ("patched", "boot"))
+# Kernels and their queues, 256 as in the base or those of 4 or 16 GiB.  Without
+# /proc/hashstats: user-mode Linux has no patched jumps, so each wakeup would read
+# the switch of its counters.  It has no constants that are patched at boot
+# either: the series loads the addresses of its tables from memory, which it does
+# not on a real machine.
+SIDES = (("base", "256"), ("patched", "256"), ("patched", "boot"), ("patched", "boot-16g"))
 COMPILERS = ("plain", "retpoline")
 # Objects with wakeups: wait.c and wait_bit.c, and the waits for folios.
 WAKERS = ("kernel/sched/build_utility.o", "mm/filemap.o")
 FOREIGN = (0, 8, 64, 512)
-MIB = 4096
+MIB = {"256": 4096, "boot": 4096, "boot-16g": 16384}
 LIMIT = 120
 
 RESULT = re.compile(
@@ -36,6 +35,9 @@ RESULT = re.compile(
 
 # The figures are of waiters on stacks, where those of tasks are.
 LAYOUT = "stacks"
+
+SPREAD = re.compile(r"^wake_bench: spread set_kb (\d+) without_ps (\d+) with_ps (\d+)$", re.M)
+SETS = (1024, 4096)  # KiB of the working set beside wakeups that find no waiter
 
 HEADS_LINE = re.compile(
     r"^bits (\d+) stride (\d+) heads (\w+) op (\w+) others (\d) ns ([\d.]+)$", re.M
@@ -60,14 +62,9 @@ def build_all():
     """{(flavour, compiler): kernel}"""
     base, ours = variants.base_commit(), compose.compose()
     return {
-        (flavour, compiler): uml.kernel(
-            "wake_bench", flavour, commit, compiler, config, calls=WAKERS
-        )
+        (flavour, compiler): uml.kernel("wake_bench", flavour, commit, compiler, calls=WAKERS)
         for compiler in COMPILERS
-        for flavour, commit, config in (
-            ("base", base, []),
-            ("patched", ours, [OURS]),
-        )
+        for flavour, commit in (("base", base), ("patched", ours))
     }
 
 
@@ -94,15 +91,21 @@ def wakes(result, kernels, rounds, samples):
     )
     wake_figures(result)
     wake_tables(result)
+    empty_table(result)
 
 
 def wake(result, kernel, queues, settings, names):
     """Run one kernel, which times all cases and ends."""
     sized = (names["kernel"], queues) == ("patched", "256")
     append = [*settings, SAME_SIZE] if sized else settings
-    output = usermode.run(result, f"{kernel.flavour}-{queues}", kernel, MIB, append, LIMIT)
+    output = usermode.run(result, f"{kernel.flavour}-{queues}", kernel, MIB[queues], append, LIMIT)
     result.run(
-        "wake", queues=queues, huge_pages=uml.HUGE in output, cases=parse(output, queues), **names
+        "wake",
+        queues=queues,
+        huge_pages=uml.HUGE in output,
+        cases=parse(output, queues),
+        empty=parse_empty(output),
+        **names,
     )
 
 
@@ -130,6 +133,16 @@ def parse(output, queues):
         )
     if not found:
         die("the kernel's benchmark printed no result")
+    return found
+
+
+def parse_empty(output):
+    """Nanoseconds of a wakeup that finds no waiter, by KiB of the working set."""
+    found = {
+        size: (int(with_) - int(without)) / 1000 for size, without, with_ in SPREAD.findall(output)
+    }
+    if set(map(int, found)) != set(SETS):
+        die("the kernel's benchmark printed no wakeups without waiters")
     return found
 
 
@@ -178,6 +191,22 @@ def wake_figures(result):
                     ),
                 )
     boot_size_figures(result)
+    for compiler in COMPILERS:
+        result.figure(f"wake_alone_{compiler}", result.data["figures"][f"ratio_{compiler}_0"])
+    for size in SETS:
+        mark = "" if size == SETS[0] else f"_{size >> 10}m"
+        base = empty(result, ("base", "256"), size)
+        for name, side in (("4g", ("patched", "boot")), ("16g", ("patched", "boot-16g"))):
+            result.figure(f"wake_empty_cold_{name}{mark}", empty(result, side, size) / base)
+
+
+def empty(result, side, size):
+    """Nanoseconds of a wakeup that finds no waiter, the median of the rounds."""
+    return statistics.median(
+        one["empty"][str(size)]
+        for one in result.runs("wake")
+        if (one["kernel"], one["queues"], one["compiler"]) == (*side, "plain")
+    )
 
 
 def boot_size_figures(result):
@@ -206,9 +235,24 @@ def wake_tables(result):
             "code, key, waiters, cache, foreign",
             "base",
             "series, 256",
-            "series, boot",
-            *("ratio",) * 2,
+            "series, 4 GiB",
+            "series, 16 GiB",
+            *("ratio",) * 3,
         ),
+    )
+
+
+def empty_table(result):
+    print("\n  ns a wakeup that finds no waiter, for keys all over memory")
+    table(
+        [
+            (
+                f"{size} KiB",
+                *(f"{empty(result, side, size):.2f}" for side in SIDES),
+            )
+            for size in SETS
+        ],
+        ("working set", "base", "series, 256", "series, 4 GiB", "series, 16 GiB"),
     )
 
 
