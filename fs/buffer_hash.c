@@ -2,129 +2,175 @@
 /*
  * A hash table of the buffers of block devices.
  *
- * File systems ask for their metadata by device and block. What the per-CPU
- * LRU of buffers does not have was looked up in the page cache of the device,
- * and then in the buffers of the folio, under the folio lock, or, by who cannot
- * sleep, under the i_private_lock of the device. Here it is found by its key.
+ * File systems look up their metadata by device and block. If the per-CPU LRU
+ * of buffers did not have the buffer, a lookup had to find the folio in the page
+ * cache of the device, and then the buffer in the list of the folio. It held the
+ * folio lock for that, or the i_private_lock of the device if the caller could
+ * not sleep. A lookup in this table takes no lock.
  *
- * The table is a shortcut and not the truth. A buffer may be missing: then it
- * is found as before, and added. But what is found in the table
+ * The table is a shortcut. If a buffer is missing, the lookup finds it as
+ * before, and adds it. Each buffer in the table
  *
- * - is a buffer of the page cache of the device. Buffers of file data have the
- *   same device and block, and never enter: only grow_dev_folio(), and
- *   __find_get_block_slow() for a folio that is in the mapping of the device,
- *   add buffers.
+ * - is in the page cache of a block device. Buffers of file data have the same
+ *   device and block, and are never added. Only grow_dev_folio() adds buffers,
+ *   and __find_get_block_slow(), for a folio in the mapping of the device.
  *
- * - has the key that it was added with. While a buffer is in the table it is
- *   mapped, and nobody sets b_bdev and b_blocknr: blkdev_get_block() is asked
- *   for buffers that are not mapped. discard_buffer() takes it out before it
- *   unmaps it; thus truncation of the device (kill_bdev()) and a change of its
- *   block size, which begins and ends with that, leave none.
+ * - has the key that it was added with, and is mapped. Nothing sets b_bdev and
+ *   b_blocknr of a mapped buffer: blkdev_get_block() is called for buffers that
+ *   are not mapped. discard_buffer() removes a buffer from the table before it
+ *   unmaps it. So truncation of the device (kill_bdev()) leaves none, and
+ *   neither does a change of its block size, which begins and ends with that.
+ *   b_size never changes. If the buffer is added again, it has the same key,
+ *   since this follows from the place of its folio. So a lookup that is at this
+ *   buffer meanwhile stays in the same chain.
  *
- * - is not being freed. Who frees buffers (drop_buffers()) takes those of the
- *   folio out of the table, and looks at their reference counts after that.
- *   A look-up takes its reference under the lock of the bucket. So either it
- *   came before, and the buffers are busy, or it does not find the buffer.
+ * Freeing and migration
+ * ---------------------
  *
- * - does not move. Migration takes the buffers out before it looks at their
- *   reference counts, in the same way, and does not put them back.
+ * drop_buffers() and __buffer_migrate_folio() need all buffers of a folio
+ * without a reference, from their test of b_count until they are done. Lookups
+ * in the page cache cannot take a reference meanwhile: the folio lock and
+ * i_private_lock prevent it. Lookups in the table take neither. Therefore the
+ * test freezes the reference counts (buffer_hash_freeze()): it changes b_count
+ * from 0 to BUFFER_FROZEN, a large negative number, by one atomic operation. If
+ * one buffer has a reference, the test fails and thaws the others. A lookup
+ * takes its reference by atomic_inc_unless_negative(). Both operations are on
+ * the same word, so one comes first:
  *
- * Buffers are added and taken out under the lock of their folio. So who holds
- * that knows that none is added, and needs no lock to see that a buffer is not
- * in the table. Some write b_state as a whole, and would drop BH_Hashed: nilfs2,
- * when it copies buffers, but to folios of its own mappings; and
- * map_buffer_to_folio(), but to buffers that it has just made.
+ * - The lookup: then the test fails, and the buffers are busy.
+ * - The freeze: then the lookup gets no reference, and goes to the page cache,
+ *   where it waits for the lock.
  *
- * Lock order: folio lock, then the buffer lock (discard_buffer(), migration) or
- * i_private_lock (try_to_free_buffers()), then the lock of a bucket. Under that
+ * A buffer that was removed from the table may still be seen by a lookup that
+ * has read the chain before. So all buffers that have ever been in the table
+ * (BH_RCU_Free) are frozen before they are freed, and they are freed after a
+ * grace period.
+ *
+ * A buffer may be dirtied and released between the test of its state in
+ * buffer_busy() and the freeze. So drop_buffers() tests the state again after
+ * the freeze, in buffer_hash_evict().
+ *
+ * Migration thaws the buffers when they point to the new folio, before it
+ * unlocks i_private_lock, under which others take references without a test.
+ * The buffers remain in the table.
+ *
+ * A lookup that runs at the same time as discard_buffer() may return the buffer
+ * or miss it, like a lookup in the LRU or in the page cache. A lookup that begins
+ * later finds neither the buffer in its chain nor the key in the buffer.
+ *
+ * Barriers
+ * --------
+ *
+ * - hlist_bl_set_first_rcu() in buffer_hash_add() orders the key and the link of
+ *   a buffer before the buffer becomes visible. It pairs with the address
+ *   dependency from hlist_bl_first_rcu(), or from READ_ONCE() of a link, to the
+ *   reads of the buffer in buffer_hash_find().
+ * - atomic_inc_unless_negative(), if successful, is a full barrier. It orders
+ *   the second comparison of the key, and all that the caller does with the
+ *   buffer, after the reference. It pairs with the release in
+ *   buffer_hash_thaw(), so that the caller sees the new folio.
+ * - atomic_cmpxchg() in buffer_hash_freeze(), if successful, is a full barrier.
+ *   It orders the test of the state in buffer_hash_evict() after it. It pairs
+ *   with smp_mb__before_atomic() in put_bh(): a task that sees the count of 0
+ *   also sees that the last user made the buffer dirty.
+ *
+ * Locks
+ * -----
+ *
+ * Buffers are added and removed under the lock of their folio. A caller that
+ * holds it knows that no other task adds or removes the buffer, and can test
+ * BH_Hashed without a lock. Code that writes b_state as a whole would lose
+ * BH_Hashed and BH_RCU_Free: nilfs2 does so when it copies buffers, but to
+ * folios of its own mappings; map_buffer_to_folio() does so, but to new buffers.
+ *
+ * Bit 0 of a bucket is its lock. Only tasks that add or remove a buffer take it.
+ * Lock order: folio lock, then the buffer lock (discard_buffer()) or
+ * i_private_lock (try_to_free_buffers()), then the lock of a bucket, under which
  * no other lock is taken.
  */
 
+#include <linux/atomic.h>
 #include <linux/blk_types.h>
-#include <linux/boot_hash.h>
 #include <linux/buffer_hash.h>
 #include <linux/buffer_head.h>
+#include <linux/cpumask.h>
 #include <linux/hash.h>
+#include <linux/limits.h>
+#include <linux/memblock.h>
 #include <linux/pagemap.h>
+#include <linux/rculist_bl.h>
+#include <linux/rcupdate.h>
 #include <linux/sizes.h>
-#include <linux/spinlock.h>
 
 #include <asm/runtime-const.h>
 
-/* A chain is linked by b_hash_next. */
-struct buffer_bucket {
-	struct buffer_head	*first;
+/* Far from 0, so that an unexpected get_bh() does not make it positive. */
+#define BUFFER_FROZEN	(INT_MIN / 2)
+
+static unsigned int buffer_hash_shift __ro_after_init __used;
+static struct hlist_bl_head *buffer_hashtable __ro_after_init __used;
+
+DEFINE_PER_CPU(struct hashstats_lookups, buffer_hash_lookups);
+
+static const struct hashstats_info buffer_hash_info = {
+	.chain		= HASHSTATS_HLIST_BL,
+	.guard		= HASHSTATS_RCU,
+	.lookups	= &buffer_hash_lookups,
+	.flags		= HASHSTATS_CACHED,
 };
 
-DEFINE_BOOT_HASH_TABLE(struct buffer_bucket, buffer_table, 10);
-
-/* The one for a machine without memory for more. */
-static DEFINE_SPINLOCK(the_bucket_lock);
-static spinlock_t *bucket_locks __ro_after_init = &the_bucket_lock;
-static unsigned int bucket_lock_mask __ro_after_init;
-
-/* So many that two CPUs seldom want the same, in a page for 16 of them. */
-#define LOCKS_PER_CPU	64
-
-static unsigned int index_of(const struct block_device *bdev, sector_t block)
+static struct hlist_bl_head *bucket_of(const struct block_device *bdev,
+				       sector_t block)
 {
-	unsigned long word = block;
+	u32 hash = hash_pair_64(block, (unsigned long)bdev, 32);
 
-	if (BITS_PER_LONG == 32)
-		word ^= upper_32_bits(block);
-	return boot_hash_index(buffer_table, hash_pair, word,
-			       (unsigned long)bdev);
+	return runtime_const_ptr(buffer_hashtable) +
+		runtime_const_shift_right_32(hash, buffer_hash_shift);
 }
-
-static spinlock_t *lock_of(unsigned int index)
-{
-	return &bucket_locks[index & bucket_lock_mask];
-}
-
-static unsigned int chain_length(void *bucket, unsigned int max)
-{
-	struct buffer_bucket *of = bucket;
-	spinlock_t *lock = lock_of(of - boot_hash_table(buffer_table));
-	struct buffer_head *bh;
-	unsigned int length = 0;
-
-	spin_lock(lock);
-	for (bh = of->first; bh && length < max; bh = bh->b_hash_next)
-		length++;
-	spin_unlock(lock);
-	return length;
-}
-
-static DEFINE_PER_CPU(struct boot_hash_lookups, lookups);
 
 /*
- * Metadata is seldom more than some per cent of memory: with 1/16 of it in
- * buffers of 4 KiB there is one in each bucket. At the maximum it takes 8 MiB.
+ * The nodes of a chain have no pprev, which would take 8 bytes more for each
+ * buffer. Chains are short, so removal looks for the predecessor.
  */
-struct boot_hash buffer_boot_hash = {
-	.name		= "buffer",
-	.title		= "Buffer",
-	.bucket_size	= sizeof(struct buffer_bucket),
-	.mem_per_bucket	= SZ_64K,
-	.min		= 512,
-	.max		= SZ_1M,
-	.chain_length	= PTR_IF(IS_ENABLED(CONFIG_HASHSTATS), chain_length),
-	.lookups	= &lookups,
-	.flags		= BOOT_HASH_CACHED,
-};
+static struct hlist_bl_node *node_of(struct buffer_head *bh)
+{
+	return (struct hlist_bl_node *)&bh->b_hash_next;
+}
+
+static struct buffer_head *buffer_of(struct hlist_bl_node *node)
+{
+	return container_of((struct hlist_bl_node **)node, struct buffer_head,
+			    b_hash_next);
+}
 
 /**
- * buffer_hash_init - make the table
+ * buffer_hash_init - allocate the table
  *
- * Context: once at boot, before there is any buffer and any other CPU.
+ * Metadata is seldom more than a few per cent of memory. If buffers of 4 KiB
+ * take 1/16 of memory, there is one per bucket. By default the table takes at
+ * most 8 MiB.
+ *
+ * Context: once at boot, before there are buffers or other CPUs.
  */
 void __init buffer_hash_init(void)
 {
-	boot_hash_init(buffer_table, &buffer_boot_hash, HASH_ZERO);
-	/* Without memory for more it remains the one. */
-	alloc_bucket_spinlocks(&bucket_locks, &bucket_lock_mask,
-			       buffer_boot_hash.nr_buckets, LOCKS_PER_CPU,
-			       GFP_KERNEL);
+	buffer_hashtable =
+		alloc_large_system_hash("Buffer", sizeof(*buffer_hashtable), 0,
+					16 /* one bucket per 64 KiB */,
+					HASH_ZERO | HASH_SOFT_LIMITS,
+					&buffer_hash_shift, NULL, 512, SZ_1M);
+	buffer_hash_shift = 32 - buffer_hash_shift;
+	WARN_ON(num_online_cpus() > 1);
+	runtime_const_init(shift, buffer_hash_shift);
+	runtime_const_init(ptr, buffer_hashtable);
+	hashstats_describe(buffer_hashtable, &buffer_hash_info);
+}
+
+static bool has_key(const struct buffer_head *bh,
+		    const struct block_device *bdev, sector_t block)
+{
+	return READ_ONCE(bh->b_blocknr) == block &&
+	       READ_ONCE(bh->b_bdev) == bdev;
 }
 
 /**
@@ -133,81 +179,99 @@ void __init buffer_hash_init(void)
  * @block: number of the block
  * @size: bytes of a block
  *
- * Context: any but interrupts; takes the lock of a bucket.
- * Return: the buffer with a reference; NULL if the page cache must be asked.
+ * Context: any but interrupts; takes the RCU read lock.
+ * Return: the buffer with a reference; NULL if the caller must look in the page
+ * cache.
  */
 struct buffer_head *buffer_hash_find(struct block_device *bdev, sector_t block,
 				     size_t size)
 {
-	unsigned int index = index_of(bdev, block), nodes = 0;
-	spinlock_t *lock = lock_of(index);
-	struct buffer_head *bh;
+	struct buffer_head *bh, *found = NULL;
+	struct hlist_bl_node *node;
+	unsigned int nodes = 0;
 
-	spin_lock(lock);
-	for (bh = boot_hash_table(buffer_table)[index].first; bh;
-	     bh = bh->b_hash_next) {
+	rcu_read_lock();
+	for (node = hlist_bl_first_rcu(bucket_of(bdev, block)); node;
+	     node = READ_ONCE(bh->b_hash_next)) {
+		bh = buffer_of(node);
 		nodes++;
-		if (bh->b_blocknr == block && bh->b_bdev == bdev &&
-		    bh->b_size == size) {
-			get_bh(bh);
+		if (!has_key(bh, bdev, block) || bh->b_size != size)
+			continue;
+		/* Full barrier; see "Barriers" above. */
+		if (!atomic_inc_unless_negative(&bh->b_count))
 			break;
-		}
+		/* Still in the table? */
+		if (likely(buffer_hashed(bh) && has_key(bh, bdev, block)))
+			found = bh;
+		else
+			put_bh(bh);
+		break;
 	}
-	spin_unlock(lock);
-	if (boot_hash_counts())
-		boot_hash_count_lookup(&buffer_boot_hash, bh, nodes);
-	return bh;
+	rcu_read_unlock();
+	if (hashstats_counting())
+		hashstats_count_lookup(&buffer_hash_lookups, found, nodes);
+	return found;
 }
 
 /**
- * buffer_hash_add - let a buffer be found
- * @bh: a buffer in the page cache of a block device; one that is not mapped,
- *	or in the table, is left as it is
+ * buffer_hash_add - let lookups find a buffer
+ * @bh: a buffer in the page cache of a block device
+ *
+ * Does nothing if the buffer is not mapped, or is in the table already.
  *
  * Context: the caller holds the lock of the folio; takes the lock of a bucket.
  */
 void buffer_hash_add(struct buffer_head *bh)
 {
-	struct buffer_bucket *bucket;
-	unsigned int index;
+	struct hlist_bl_head *bucket;
 
 	if (!buffer_mapped(bh) || buffer_hashed(bh))
 		return;
-	index = index_of(bh->b_bdev, bh->b_blocknr);
-	bucket = boot_hash_table(buffer_table) + index;
 	set_buffer_hashed(bh);
-	spin_lock(lock_of(index));
-	bh->b_hash_next = bucket->first;
-	bucket->first = bh;
-	spin_unlock(lock_of(index));
+	set_buffer_rcu_free(bh);
+	bucket = bucket_of(bh->b_bdev, bh->b_blocknr);
+	hlist_bl_lock(bucket);
+	/* A lookup may be at @bh if it was in the table before. */
+	WRITE_ONCE(bh->b_hash_next, hlist_bl_first(bucket));
+	/* A release; see "Barriers" above. */
+	hlist_bl_set_first_rcu(bucket, node_of(bh));
+	hlist_bl_unlock(bucket);
+}
+
+/* Remove @bh from its chain. Its link remains, for lookups that are at @bh. */
+static void unlink_buffer(struct buffer_head *bh)
+{
+	struct hlist_bl_head *bucket = bucket_of(bh->b_bdev, bh->b_blocknr);
+	struct hlist_bl_node *node;
+
+	hlist_bl_lock(bucket);
+	node = hlist_bl_first(bucket);
+	if (node == node_of(bh)) {
+		hlist_bl_set_first_rcu(bucket, bh->b_hash_next);
+	} else {
+		while (node && node->next != node_of(bh))
+			node = node->next;
+		/* Its key has changed in the table: see the top of the file. */
+		if (!WARN_ON_ONCE(!node))
+			WRITE_ONCE(node->next, bh->b_hash_next);
+	}
+	hlist_bl_unlock(bucket);
 }
 
 /**
- * buffer_hash_remove - let a buffer be found no longer
- * @bh: any buffer of a folio
+ * __buffer_hash_remove - remove a buffer from the table
+ * @bh: a buffer that is in the table
  *
- * Context: the caller holds the lock of the folio; takes the lock of a bucket
- * if the buffer is in the table.
+ * Call buffer_hash_remove().
  */
-void buffer_hash_remove(struct buffer_head *bh)
+void __buffer_hash_remove(struct buffer_head *bh)
 {
-	struct buffer_head **link;
-	unsigned int index;
-
-	if (!buffer_hashed(bh))
-		return;
-	index = index_of(bh->b_bdev, bh->b_blocknr);
-	spin_lock(lock_of(index));
-	link = &boot_hash_table(buffer_table)[index].first;
-	while (*link != bh)
-		link = &(*link)->b_hash_next;
-	*link = bh->b_hash_next;
-	spin_unlock(lock_of(index));
+	unlink_buffer(bh);
 	clear_buffer_hashed(bh);
 }
 
 /**
- * buffer_hash_add_folio - let all buffers of a folio be found
+ * buffer_hash_add_folio - let lookups find all buffers of a folio
  * @folio: a folio with buffers in the page cache of a block device
  *
  * Context: as buffer_hash_add().
@@ -223,24 +287,79 @@ void buffer_hash_add_folio(struct folio *folio)
 }
 
 /**
- * buffer_hash_remove_folio - let no buffer of a folio be found
- * @folio: a folio with buffers
+ * buffer_hash_freeze - prevent lookups from taking references
+ * @head: a buffer of the folio
  *
- * Who looks at the reference counts of the buffers after that knows that the
- * table hands out none any more.
+ * The caller must prevent by other means that a task takes a reference on a
+ * buffer that has never been in the table.
  *
- * Context: as buffer_hash_remove().
- * Return: whether there was one in the table.
+ * Context: the caller holds the lock of the folio.
+ * Return: false if a buffer has a reference. Then none is frozen.
  */
-bool buffer_hash_remove_folio(struct folio *folio)
+bool buffer_hash_freeze(struct buffer_head *head)
 {
-	struct buffer_head *head = folio_buffers(folio), *bh = head;
-	bool removed = false;
+	struct buffer_head *bh = head;
 
 	do {
-		removed |= buffer_hashed(bh);
-		buffer_hash_remove(bh);
+		/* Full barrier if successful; see "Barriers" above. */
+		if (buffer_rcu_free(bh) &&
+		    atomic_cmpxchg(&bh->b_count, 0, BUFFER_FROZEN)) {
+			buffer_hash_thaw(head);
+			return false;
+		}
 		bh = bh->b_this_page;
 	} while (bh != head);
-	return removed;
+	return true;
+}
+
+/**
+ * buffer_hash_thaw - allow lookups to take references again
+ * @head: a buffer of the folio
+ *
+ * Context: as buffer_hash_freeze().
+ */
+void buffer_hash_thaw(struct buffer_head *head)
+{
+	struct buffer_head *bh = head;
+
+	do {
+		/* See "Barriers" above for the release. */
+		if (atomic_read(&bh->b_count) < 0)
+			atomic_sub_return_release(BUFFER_FROZEN, &bh->b_count);
+		bh = bh->b_this_page;
+	} while (bh != head);
+}
+
+/**
+ * buffer_hash_evict - remove the buffers of a folio to free them
+ * @head: a buffer of the folio
+ *
+ * If this succeeds, no lookup takes a reference any more. The buffers must be
+ * freed after a grace period.
+ *
+ * Context: as buffer_hash_freeze(); takes locks of buckets.
+ * Return: false if a buffer is in use. Then all remain as they are.
+ */
+bool buffer_hash_evict(struct buffer_head *head)
+{
+	struct buffer_head *bh = head;
+
+	if (!buffer_hash_freeze(head))
+		return false;
+	do {
+		/* Ordered after the freeze; see "Barriers" above. */
+		if (READ_ONCE(bh->b_state) & (BIT(BH_Dirty) | BIT(BH_Lock))) {
+			buffer_hash_thaw(head);
+			return false;
+		}
+		bh = bh->b_this_page;
+	} while (bh != head);
+	do {
+		if (buffer_hashed(bh))
+			unlink_buffer(bh);
+		bh = bh->b_this_page;
+	} while (bh != head);
+	/* For the caller, which frees all buffers of the folio at once. */
+	set_buffer_rcu_free(head);
+	return true;
 }

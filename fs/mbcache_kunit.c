@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit test for fs/mbcache.c, which includes this file: what a cache finds and
- * forgets, how large it gets, and what /proc/hashstats may see of it.
+ * frees, how large it gets, that caches are independent although they share a
+ * table, and what /proc/hashstats shows of it.
  */
 
 #include <kunit/test.h>
-#include <linux/boot_hash_stats.h>
 #include <linux/delay.h>
+#include <linux/hashstats_walk.h>
 #include <linux/kthread.h>
-#include <linux/rwsem.h>
-
-#define TEST_BITS	4
+#include <linux/string.h>
 
 static struct mb_cache *test_cache(struct kunit *test)
 {
@@ -19,7 +18,7 @@ static struct mb_cache *test_cache(struct kunit *test)
 
 static int mbcache_test_init(struct kunit *test)
 {
-	test->priv = mb_cache_create(TEST_BITS, "kunit %s", "cache");
+	test->priv = mb_cache_create();
 	KUNIT_ASSERT_NOT_NULL(test, test->priv);
 	return 0;
 }
@@ -44,16 +43,39 @@ static void fill(struct kunit *test, u32 first, unsigned int nr)
 		KUNIT_ASSERT_EQ(test, 0, create(test_cache(test), key, key));
 }
 
-/* Entries in all chains; c_entry_count must say the same. */
+static unsigned long table_buckets(void)
+{
+	return 1UL << mb_cache_bits;
+}
+
+/* Entries of @cache in the table. */
+static unsigned long entries_of(struct mb_cache *cache)
+{
+	struct mb_cache_entry *entry;
+	struct hlist_bl_node *node;
+	unsigned long i, sum = 0;
+
+	for (i = 0; i < table_buckets(); i++) {
+		struct hlist_bl_head *head = &mb_cache_table[i];
+
+		if (hlist_bl_empty(head))
+			continue;
+		hlist_bl_lock(head);
+		hlist_bl_for_each_entry(entry, node, head, e_hash_list)
+			sum += mb_cache_entry_flags(cache, entry) <= MBE_FLAGS;
+		hlist_bl_unlock(head);
+	}
+	return sum;
+}
+
+/* The table, c_list and c_entry_count must agree. */
 static unsigned long entries(struct kunit *test)
 {
 	struct mb_cache *cache = test_cache(test);
-	const struct boot_hash *table = &cache->c_table;
-	unsigned long i, sum = 0;
+	unsigned long sum = entries_of(cache);
 
-	for (i = 0; i < table->nr_buckets; i++)
-		sum += table->chain_length(&cache->c_hash[i], UINT_MAX);
 	KUNIT_EXPECT_EQ(test, sum, cache->c_entry_count);
+	KUNIT_EXPECT_EQ(test, sum, list_count_nodes(&cache->c_list));
 	return sum;
 }
 
@@ -66,7 +88,7 @@ static bool has(struct mb_cache *cache, u32 key, u64 value)
 	return entry;
 }
 
-/* One round of the shrinker over all that is there. */
+/* One scan of the shrinker over all entries. */
 static unsigned long shrink(struct mb_cache *cache)
 {
 	struct shrink_control sc = {
@@ -127,7 +149,7 @@ static void mbcache_test_duplicate_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, entries(test));
 }
 
-/* Entries of one key lie between others in the chain, none is missed. */
+/* Other entries are between those of one key in the chain. */
 static void mbcache_test_find_next_finds_all_of_a_key(struct kunit *test)
 {
 	struct mb_cache *cache = test_cache(test);
@@ -150,38 +172,67 @@ static void mbcache_test_find_next_finds_all_of_a_key(struct kunit *test)
 		entry = mb_cache_entry_find_next(cache, entry);
 	}
 	KUNIT_EXPECT_EQ(test, GENMASK(9, 0), found);
-	/* One that may not be shared is there for those who know its value. */
+	/* An entry that is not reusable can be found by its value. */
 	KUNIT_EXPECT_TRUE(test, has(cache, 7, 10));
 }
 
-static void mbcache_test_cap_of_memory(struct kunit *test)
+static void mbcache_test_max_of_memory(struct kunit *test)
 {
 	const unsigned long mib = SZ_1M >> PAGE_SHIFT;
 
-	KUNIT_EXPECT_EQ(test, 1 << 14, mb_cache_most_entries(0));
-	KUNIT_EXPECT_EQ(test, 1 << 14, mb_cache_most_entries(64 * mib));
-	KUNIT_EXPECT_EQ(test, 1 << 14, mb_cache_most_entries(256 * mib));
-	KUNIT_EXPECT_EQ(test, 1 << 15, mb_cache_most_entries(512 * mib));
-	KUNIT_EXPECT_EQ(test, 1 << 16, mb_cache_most_entries(1024 * mib));
-	KUNIT_EXPECT_EQ(test, 1 << 19, mb_cache_most_entries(8192 * mib));
-	KUNIT_EXPECT_EQ(test, 1 << 19, mb_cache_most_entries(8193 * mib));
-	KUNIT_EXPECT_EQ(test, 1 << 19, mb_cache_most_entries(ULONG_MAX));
+	KUNIT_EXPECT_EQ(test, 1 << 14, mb_cache_auto_entries(0));
+	KUNIT_EXPECT_EQ(test, 1 << 14, mb_cache_auto_entries(64 * mib));
+	KUNIT_EXPECT_EQ(test, 1 << 14, mb_cache_auto_entries(256 * mib));
+	KUNIT_EXPECT_EQ(test, 1 << 15, mb_cache_auto_entries(512 * mib));
+	KUNIT_EXPECT_EQ(test, 1 << 16, mb_cache_auto_entries(1024 * mib));
+	KUNIT_EXPECT_EQ(test, 1 << 19, mb_cache_auto_entries(8192 * mib));
+	KUNIT_EXPECT_EQ(test, 1 << 19, mb_cache_auto_entries(8193 * mib));
+	KUNIT_EXPECT_EQ(test, 1 << 19, mb_cache_auto_entries(ULONG_MAX));
 }
 
-static void mbcache_test_cap_is_set(struct kunit *test)
+static void mbcache_test_max_is_set(struct kunit *test)
 {
-	unsigned long cap = test_cache(test)->c_max_entries;
+	unsigned long max = test_cache(test)->c_max_entries;
 
 	if (max_entries) {
-		KUNIT_EXPECT_EQ(test, max_entries, cap);
+		KUNIT_EXPECT_EQ(test, max_entries, max);
 	} else {
-		KUNIT_EXPECT_GE(test, cap, 1 << 14);
-		KUNIT_EXPECT_LE(test, cap, 1 << 19);
+		KUNIT_EXPECT_GE(test, max, 1 << 14);
+		KUNIT_EXPECT_LE(test, max, 1 << 19);
 	}
 }
 
-/* Nobody gives the worker a chance here: the creator has to keep the cap. */
-static void mbcache_test_cap_is_kept(struct kunit *test)
+/* mbcache.max_entries= of mount time decides. */
+static void mbcache_test_max_is_a_parameter(struct kunit *test)
+{
+	static const unsigned long values[][2] = {
+		/* parameter, maximum of a new cache */
+		{ 1, 1 },
+		{ 100000, 100000 },
+		{ ULONG_MAX / 2, ULONG_MAX / 2 },
+		{ ULONG_MAX / 2 + 1, ULONG_MAX / 2 },
+		{ ULONG_MAX, ULONG_MAX / 2 },
+	};
+	const unsigned long old_parameter = max_entries;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		struct mb_cache *cache;
+
+		max_entries = values[i][0];
+		cache = mb_cache_create();
+		max_entries = old_parameter;
+		KUNIT_ASSERT_NOT_NULL(test, cache);
+		KUNIT_EXPECT_EQ(test, values[i][1], cache->c_max_entries);
+		KUNIT_EXPECT_EQ(test, 0, create(cache, 1, 1));
+		KUNIT_EXPECT_EQ(test, 0, create(cache, 2, 2));
+		KUNIT_EXPECT_EQ(test, 0, create(cache, 3, 3));
+		mb_cache_destroy(cache);
+	}
+}
+
+/* The worker may not run meanwhile: then creating an entry shrinks the cache. */
+static void mbcache_test_max_holds(struct kunit *test)
 {
 	struct mb_cache *cache = test_cache(test);
 	unsigned long most = 0;
@@ -193,15 +244,14 @@ static void mbcache_test_cap_is_kept(struct kunit *test)
 		most = max(most, cache->c_entry_count);
 	}
 	KUNIT_EXPECT_LE(test, most, 2 * 256);
-	/* What was created last is still there. */
 	KUNIT_EXPECT_TRUE(test, has(cache, key - 1, key - 1));
 	KUNIT_EXPECT_FALSE(test, has(cache, 0, 0));
 	flush_work(&cache->c_shrink_work);
 	KUNIT_EXPECT_LE(test, entries(test), 2 * 256);
 }
 
-/* Each entry survives once more: then at most 64 for one go. */
-static void mbcache_test_cap_is_kept_if_all_are_used(struct kunit *test)
+/* A scan skips each entry once, at most SYNC_SHRINK_BATCH of them at a time. */
+static void mbcache_test_max_holds_if_all_are_referenced(struct kunit *test)
 {
 	struct mb_cache *cache = test_cache(test);
 	struct mb_cache_entry *entry;
@@ -235,7 +285,7 @@ static void mbcache_test_worker_shrinks(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, has(cache, 256, 256));
 }
 
-static void mbcache_test_shrinker_gives_all_back(struct kunit *test)
+static void mbcache_test_shrinker_frees_all(struct kunit *test)
 {
 	struct mb_cache *cache = test_cache(test);
 
@@ -246,7 +296,7 @@ static void mbcache_test_shrinker_gives_all_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mb_cache_count(cache->c_shrink, NULL));
 }
 
-static void mbcache_test_shrinker_looks_at_so_many(struct kunit *test)
+static void mbcache_test_shrinker_scans_what_it_was_asked_for(struct kunit *test)
 {
 	struct shrink_control sc = { .nr_to_scan = 300 };
 	struct mb_cache *cache = test_cache(test);
@@ -256,7 +306,7 @@ static void mbcache_test_shrinker_looks_at_so_many(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 700, entries(test));
 }
 
-static void mbcache_test_touched_survive_a_round(struct kunit *test)
+static void mbcache_test_touched_survive_a_scan(struct kunit *test)
 {
 	struct mb_cache *cache = test_cache(test);
 	struct mb_cache_entry *entry;
@@ -276,7 +326,7 @@ static void mbcache_test_touched_survive_a_round(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, entries(test));
 }
 
-static void mbcache_test_used_survive_all_rounds(struct kunit *test)
+static void mbcache_test_used_survive_all_scans(struct kunit *test)
 {
 	struct mb_cache *cache = test_cache(test);
 	struct mb_cache_entry *entry;
@@ -292,69 +342,237 @@ static void mbcache_test_used_survive_all_rounds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, shrink(cache));
 }
 
-static void mbcache_test_table(struct kunit *test)
+/* All entries of a key, as a file system goes over them. */
+static unsigned int found_of_key(struct mb_cache *cache, u32 key)
 {
-	const struct boot_hash *table = &test_cache(test)->c_table;
+	struct mb_cache_entry *entry = mb_cache_entry_find_first(cache, key);
+	unsigned int found = 0;
 
-	KUNIT_EXPECT_STREQ(test, "mbcache", table->name);
-	KUNIT_EXPECT_EQ(test, sizeof(struct hlist_bl_head), table->bucket_size);
-	KUNIT_EXPECT_EQ(test, SZ_64K, table->mem_per_bucket);
-	KUNIT_EXPECT_EQ(test, 1 << TEST_BITS, table->min);
-	KUNIT_EXPECT_EQ(test, 1 << 17, table->max);
-	KUNIT_EXPECT_EQ(test, table->bits, test_cache(test)->c_bucket_bits);
-	KUNIT_EXPECT_EQ(test, table->nr_buckets, 1UL << table->bits);
-	KUNIT_EXPECT_LE(test, table->nr_buckets, table->max);
-	KUNIT_EXPECT_STREQ(test, "kunit cache", table->instance);
+	while (entry) {
+		found++;
+		entry = mb_cache_entry_find_next(cache, entry);
+	}
+	return found;
 }
 
-/* The caller's bits are the fewest, also beyond our most. */
-static void mbcache_test_table_of_many_bits(struct kunit *test)
-{
-	struct mb_cache *cache = mb_cache_create(18, "kunit large");
-
-	KUNIT_ASSERT_NOT_NULL(test, cache);
-	KUNIT_EXPECT_EQ(test, 1 << 18, cache->c_table.min);
-	KUNIT_EXPECT_EQ(test, 1 << 18, cache->c_table.max);
-	mb_cache_destroy(cache);
-}
-
-static void mbcache_test_chain_length(struct kunit *test)
+static void mbcache_test_entries_of_a_key_are_bounded(struct kunit *test)
 {
 	struct mb_cache *cache = test_cache(test);
-	void *bucket = mb_cache_entry_head(cache, 7);
+	const unsigned int nr = 10 * MB_CACHE_KEY_ENTRIES;
 	u64 value;
 
-	KUNIT_EXPECT_EQ(test, 0, cache->c_table.chain_length(bucket, 5));
-	for (value = 0; value < 10; value++)
+	fill(test, 1000, 100);
+	for (value = 0; value < nr; value++)
 		KUNIT_ASSERT_EQ(test, 0, create(cache, 7, value));
-	KUNIT_EXPECT_EQ(test, 10, cache->c_table.chain_length(bucket, 100));
-	KUNIT_EXPECT_EQ(test, 10, cache->c_table.chain_length(bucket, 10));
-	KUNIT_EXPECT_EQ(test, 5, cache->c_table.chain_length(bucket, 5));
+	KUNIT_EXPECT_EQ(test, MB_CACHE_KEY_ENTRIES, found_of_key(cache, 7));
+	KUNIT_EXPECT_EQ(test, 100 + MB_CACHE_KEY_ENTRIES, entries(test));
+
+	/* The newest ones, and the entries of other keys. */
+	for (value = 0; value < nr; value++)
+		KUNIT_EXPECT_EQ(test, value >= nr - MB_CACHE_KEY_ENTRIES,
+				has(cache, 7, value));
+	for (value = 1000; value < 1100; value++)
+		KUNIT_EXPECT_TRUE(test, has(cache, value, value));
+
+	/* A duplicate is refused as before, and replaces nothing. */
+	KUNIT_EXPECT_EQ(test, -EBUSY, create(cache, 7, nr - 1));
+	KUNIT_EXPECT_EQ(test, 100 + MB_CACHE_KEY_ENTRIES, entries(test));
 }
 
-static struct boot_hash_lookups counted(struct mb_cache *cache)
+/* A full block must not replace one that has room. */
+static void mbcache_test_not_reusable_is_replaced_first(struct kunit *test)
 {
-	struct boot_hash_stats *stats = kzalloc(sizeof(*stats), GFP_KERNEL);
-	struct boot_hash_lookups lookups = { .hits = ULONG_MAX };
+	struct mb_cache *cache = test_cache(test);
+	u64 value;
 
-	if (!stats)
-		return lookups;
-	if (!boot_hash_walk(&cache->c_table, stats))
-		lookups = stats->lookups;
-	kfree(stats);
-	return lookups;
+	for (value = 0; value < MB_CACHE_KEY_ENTRIES; value++)
+		KUNIT_ASSERT_EQ(test, 0,
+				mb_cache_entry_create(cache, GFP_KERNEL, 7,
+						      value, value % 2));
+	for (; value < 3 * MB_CACHE_KEY_ENTRIES; value++)
+		KUNIT_ASSERT_EQ(test, 0,
+				mb_cache_entry_create(cache, GFP_KERNEL, 7,
+						      value, false));
+	KUNIT_EXPECT_EQ(test, MB_CACHE_KEY_ENTRIES, entries(test));
+	KUNIT_EXPECT_EQ(test, MB_CACHE_KEY_ENTRIES / 2, found_of_key(cache, 7));
+	for (value = 1; value < MB_CACHE_KEY_ENTRIES; value += 2)
+		KUNIT_EXPECT_TRUE(test, has(cache, 7, value));
+}
+
+/* The new entry is refused; it is no error for a file system. */
+static void mbcache_test_entry_in_use_is_not_replaced(struct kunit *test)
+{
+	struct mb_cache *cache = test_cache(test);
+	struct mb_cache_entry *oldest;
+	u64 value;
+
+	for (value = 0; value < MB_CACHE_KEY_ENTRIES; value++)
+		KUNIT_ASSERT_EQ(test, 0, create(cache, 7, value));
+	oldest = mb_cache_entry_get(cache, 7, 0);
+	KUNIT_ASSERT_NOT_NULL(test, oldest);
+	KUNIT_EXPECT_EQ(test, -EBUSY, create(cache, 7, value));
+	KUNIT_EXPECT_FALSE(test, has(cache, 7, value));
+	mb_cache_entry_put(cache, oldest);
+	KUNIT_EXPECT_EQ(test, 0, create(cache, 7, value));
+	KUNIT_EXPECT_FALSE(test, has(cache, 7, 0));
+	KUNIT_EXPECT_EQ(test, MB_CACHE_KEY_ENTRIES, entries(test));
+}
+
+/* The keys and values are the same in both caches. */
+static void mbcache_test_caches_are_independent(struct kunit *test)
+{
+	struct mb_cache *cache = test_cache(test), *other = mb_cache_create();
+	struct mb_cache_entry *entry;
+	u32 key;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	/* One bucket for equal keys, so that they meet. */
+	other->c_hash_seed = cache->c_hash_seed;
+	fill(test, 0, 1000);
+	KUNIT_EXPECT_EQ(test, 0, entries_of(other));
+	for (key = 0; key < 1000; key++) {
+		KUNIT_EXPECT_FALSE(test, has(other, key, key));
+		KUNIT_EXPECT_NULL(test, mb_cache_entry_find_first(other, key));
+		KUNIT_EXPECT_NULL(test, mb_cache_entry_delete_or_get(other, key, key));
+	}
+	KUNIT_EXPECT_EQ(test, 1000, entries(test));
+
+	for (key = 0; key < 1000; key++)
+		KUNIT_ASSERT_EQ(test, 0, create(other, key, key));
+	for (key = 0; key < 1000; key += 2)
+		KUNIT_EXPECT_NULL(test, mb_cache_entry_delete_or_get(other, key, key));
+	KUNIT_EXPECT_EQ(test, 500, entries_of(other));
+	KUNIT_EXPECT_EQ(test, 1000, entries(test));
+
+	entry = mb_cache_entry_find_first(other, 1);
+	KUNIT_ASSERT_NOT_NULL(test, entry);
+	mb_cache_entry_touch(other, entry);
+	KUNIT_EXPECT_EQ(test, BIT(MBE_REFERENCED_B) | BIT(MBE_REUSABLE_B),
+			mb_cache_entry_flags(other, entry));
+	KUNIT_EXPECT_NULL(test, mb_cache_entry_find_next(other, entry));
+
+	KUNIT_EXPECT_EQ(test, 499, shrink(other));
+	KUNIT_EXPECT_EQ(test, 1000, entries(test));
+	mb_cache_destroy(other);
+	KUNIT_EXPECT_EQ(test, 1000, entries(test));
+	for (key = 0; key < 1000; key++)
+		KUNIT_EXPECT_TRUE(test, has(cache, key, key));
+}
+
+/* Entries of another cache with the same key count for that one only. */
+static void mbcache_test_bound_of_a_key_is_per_cache(struct kunit *test)
+{
+	struct mb_cache *cache = test_cache(test), *other = mb_cache_create();
+	u64 value;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	other->c_hash_seed = cache->c_hash_seed;
+	for (value = 0; value < 2 * MB_CACHE_KEY_ENTRIES; value++) {
+		KUNIT_ASSERT_EQ(test, 0, create(cache, 7, value));
+		KUNIT_ASSERT_EQ(test, 0, create(other, 7, value));
+	}
+	KUNIT_EXPECT_EQ(test, MB_CACHE_KEY_ENTRIES, found_of_key(cache, 7));
+	KUNIT_EXPECT_EQ(test, MB_CACHE_KEY_ENTRIES, found_of_key(other, 7));
+	mb_cache_destroy(other);
+	KUNIT_EXPECT_EQ(test, MB_CACHE_KEY_ENTRIES, entries(test));
+}
+
+/* Number of the table in /proc/hashstats. There must be one only. */
+static unsigned int table_number(struct kunit *test)
+{
+	struct hashstats *stats = kunit_kzalloc(test, sizeof(*stats), GFP_KERNEL);
+	unsigned int i, tables = 0, number = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, stats);
+	for (i = 0; !hashstats_walk(i, stats); i++) {
+		if (strcmp(stats->name, "mbcache"))
+			continue;
+		number = i;
+		tables++;
+	}
+	KUNIT_ASSERT_EQ(test, 1, tables);
+	return number;
+}
+
+static struct hashstats *walk_table(struct kunit *test)
+{
+	struct hashstats *stats = kunit_kzalloc(test, sizeof(*stats), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, stats);
+	KUNIT_ASSERT_EQ(test, 0, hashstats_walk(table_number(test), stats));
+	return stats;
+}
+
+static void mbcache_test_table(struct kunit *test)
+{
+	const struct hashstats *stats = walk_table(test);
+
+	KUNIT_EXPECT_EQ(test, table_buckets(), stats->nr_buckets);
+	KUNIT_EXPECT_EQ(test, table_buckets() * sizeof(struct hlist_bl_head),
+			stats->bytes);
+	KUNIT_EXPECT_GE(test, stats->nr_buckets, 2);
+	KUNIT_EXPECT_PTR_EQ(test, &mb_cache_info, stats->info);
+}
+
+static void mbcache_test_caches_share_one_table(struct kunit *test)
+{
+	const struct hashstats *before = walk_table(test), *after;
+	struct mb_cache *caches[100];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(caches); i++) {
+		caches[i] = mb_cache_create();
+		KUNIT_ASSERT_NOT_NULL(test, caches[i]);
+		KUNIT_EXPECT_PTR_EQ(test, mb_cache_table, caches[i]->c_hash);
+		KUNIT_EXPECT_EQ(test, 0, create(caches[i], 7, 7));
+	}
+	after = walk_table(test);
+	KUNIT_EXPECT_EQ(test, before->bytes, after->bytes);
+	KUNIT_EXPECT_EQ(test, before->chains.objects + ARRAY_SIZE(caches),
+			after->chains.objects);
+	/* Each cache has a seed of its own, so few of these share a bucket. */
+	if (table_buckets() >= 1024)
+		KUNIT_EXPECT_LE(test, after->chains.longest,
+				before->chains.longest + 8);
+	for (i = 0; i < ARRAY_SIZE(caches); i++)
+		mb_cache_destroy(caches[i]);
+	after = walk_table(test);
+	KUNIT_EXPECT_EQ(test, before->chains.objects,
+			after->chains.objects);
+}
+
+/* Counters when the test began. */
+static struct hashstats_lookups counted_before;
+
+static struct hashstats_lookups counted(void)
+{
+	struct hashstats_lookups sum = {};
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct hashstats_lookups *of_cpu;
+
+		of_cpu = per_cpu_ptr(&mb_cache_lookups, cpu);
+		sum.hits	+= READ_ONCE(of_cpu->hits);
+		sum.hit_nodes	+= READ_ONCE(of_cpu->hit_nodes);
+		sum.misses	+= READ_ONCE(of_cpu->misses);
+		sum.miss_nodes	+= READ_ONCE(of_cpu->miss_nodes);
+	}
+	return sum;
 }
 
 static void expect_counted(struct kunit *test, unsigned long hits,
 			   unsigned long hit_nodes, unsigned long misses,
 			   unsigned long miss_nodes)
 {
-	struct boot_hash_lookups now = counted(test_cache(test));
+	struct hashstats_lookups now = counted();
 
-	KUNIT_EXPECT_EQ(test, hits, now.hits);
-	KUNIT_EXPECT_EQ(test, hit_nodes, now.hit_nodes);
-	KUNIT_EXPECT_EQ(test, misses, now.misses);
-	KUNIT_EXPECT_EQ(test, miss_nodes, now.miss_nodes);
+	KUNIT_EXPECT_EQ(test, hits, now.hits - counted_before.hits);
+	KUNIT_EXPECT_EQ(test, hit_nodes,
+			now.hit_nodes - counted_before.hit_nodes);
+	KUNIT_EXPECT_EQ(test, misses, now.misses - counted_before.misses);
+	KUNIT_EXPECT_EQ(test, miss_nodes,
+			now.miss_nodes - counted_before.miss_nodes);
 }
 
 /* One chain, the newest entry first. */
@@ -369,7 +587,7 @@ static void look_up_in_a_chain(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, has(cache, 7, 100));
 	expect_counted(test, 1, 4, 1, 8);
 
-	/* Not to be shared: 7 and 6. The next is 5, the third. */
+	/* 7 and 6 are not reusable. The next is 5, the third. */
 	entry = mb_cache_entry_find_first(cache, 7);
 	KUNIT_ASSERT_NOT_NULL(test, entry);
 	KUNIT_EXPECT_EQ(test, 5, entry->e_value);
@@ -380,7 +598,7 @@ static void look_up_in_a_chain(struct kunit *test)
 	expect_counted(test, 3, 4 + 3 + 1, 1, 8);
 	mb_cache_entry_put(cache, entry);
 
-	/* Behind the last one there is nothing. */
+	/* No entry is behind the last one. */
 	entry = mb_cache_entry_get(cache, 7, 0);
 	KUNIT_ASSERT_NOT_NULL(test, entry);
 	KUNIT_EXPECT_NULL(test, mb_cache_entry_find_next(cache, entry));
@@ -393,76 +611,60 @@ static void look_up_in_a_chain(struct kunit *test)
 static void mbcache_test_lookups_are_counted(struct kunit *test)
 {
 	struct mb_cache *cache = test_cache(test);
-	const bool counted_before = boot_hash_counting_is_on();
+	const bool was_on = hashstats_counting_is_on();
 	u64 value;
 
 	for (value = 0; value < 8; value++)
 		KUNIT_ASSERT_EQ(test, 0,
 				mb_cache_entry_create(cache, GFP_KERNEL, 7,
 						      value, value < 6));
-	boot_hash_counting_set(true);
+	hashstats_counting_set(true);
+	counted_before = counted();
 	look_up_in_a_chain(test);
-	boot_hash_counting_set(counted_before);
+	hashstats_counting_set(was_on);
 }
 
 static void mbcache_test_lookups_are_not_counted(struct kunit *test)
 {
-	const bool counted_before = boot_hash_counting_is_on();
+	const bool was_on = hashstats_counting_is_on();
 
 	fill(test, 0, 10);
-	boot_hash_counting_set(false);
+	hashstats_counting_set(false);
+	counted_before = counted();
 	KUNIT_EXPECT_TRUE(test, has(test_cache(test), 1, 1));
 	KUNIT_EXPECT_FALSE(test, has(test_cache(test), 10, 1));
-	boot_hash_counting_set(counted_before);
 	expect_counted(test, 0, 0, 0, 0);
+	hashstats_counting_set(was_on);
 }
 
-/* Walks of all tables, and caches of this test that these met. */
+/* Walks of the table, and entries that these met. */
 struct reader {
+	unsigned int	table;
 	atomic_t	walks;
-	atomic_t	seen;
+	atomic64_t	seen;
 };
 
-/* What a reader of /proc/hashstats does. */
-static void read_table(struct boot_hash *hash, struct reader *reader)
-{
-	unsigned long i;
-	void *bucket;
-
-	if (strcmp(hash->name, "mbcache"))
-		return;
-	if (hash->instance && !strcmp(hash->instance, "kunit short-lived"))
-		atomic_inc(&reader->seen);
-	for (i = 0; i < hash->nr_buckets; i++) {
-		bucket = hash->table + i * hash->bucket_size;
-		hash->chain_length(bucket, 100);
-		cond_resched();
-	}
-}
-
-static int read_tables(void *data)
+/* A reader of /proc/hashstats does the same. */
+static int read_table(void *data)
 {
 	struct reader *reader = data;
+	struct hashstats *stats = kzalloc(sizeof(*stats), GFP_KERNEL);
 
 	while (!kthread_should_stop()) {
-		unsigned long serial = 1;
-		struct boot_hash *hash;
-
-		while ((hash = boot_hash_get_from(serial))) {
-			serial = hash->serial + 1;
-			read_table(hash, reader);
-			boot_hash_put(hash);
+		if (stats && !hashstats_walk(reader->table, stats)) {
+			atomic64_add(stats->chains.objects, &reader->seen);
+			atomic_inc(&reader->walks);
 		}
-		atomic_inc(&reader->walks);
 		cond_resched();
 	}
+	kfree(stats);
 	return 0;
 }
 
-/* What a mount, some use, and an unmount do. */
+/* A mount, some use, and an unmount do the same. */
 static void use_cache(struct kunit *test)
 {
-	struct mb_cache *cache = mb_cache_create(TEST_BITS, "kunit short-lived");
+	struct mb_cache *cache = mb_cache_create();
 	u32 key;
 
 	KUNIT_ASSERT_NOT_NULL(test, cache);
@@ -470,42 +672,75 @@ static void use_cache(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, create(cache, key, key));
 	for (key = 0; key < 50; key++)
 		KUNIT_EXPECT_NULL(test, mb_cache_entry_delete_or_get(cache, key, key));
-	/* Let the reader in, while there are entries. */
+	/* Let the reader run while there are entries. */
 	usleep_range(50, 100);
 	mb_cache_destroy(cache);
 }
 
-/* KASAN and lockdep say what is wrong; without them a freed table may. */
+/* Errors show under KASAN and lockdep. */
 static void mbcache_test_destroyed_while_read(struct kunit *test)
 {
-	struct reader reader = {};
+	struct reader reader = { .table = table_number(test) };
 	struct task_struct *thread;
 	unsigned int n;
 
-	thread = kthread_run(read_tables, &reader, "mbcache_kunit");
+	thread = kthread_run(read_table, &reader, "mbcache_kunit");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
-	for (n = 0; n < 200 || (n < 2000 && !atomic_read(&reader.seen)); n++)
+	for (n = 0; n < 200 || (n < 2000 && !atomic64_read(&reader.seen)); n++)
 		use_cache(test);
 	kthread_stop(thread);
 	KUNIT_EXPECT_GT(test, atomic_read(&reader.walks), 0);
-	KUNIT_EXPECT_GT(test, atomic_read(&reader.seen), 0);
+	KUNIT_EXPECT_GT(test, atomic64_read(&reader.seen), 0);
 }
 
-/* A cache that is gone is in no register. */
-static void mbcache_test_destroyed_is_gone(struct kunit *test)
-{
-	const struct boot_hash *hash;
-	struct mb_cache *cache;
-	const void *gone;
+#define TEST_CREATORS	4
 
-	cache = mb_cache_create(TEST_BITS, "kunit gone");
-	KUNIT_ASSERT_NOT_NULL(test, cache);
-	gone = &cache->c_table;
-	mb_cache_destroy(cache);
-	down_read(&boot_hash_rwsem);
-	list_for_each_entry(hash, &boot_hash_tables, node)
-		KUNIT_EXPECT_PTR_NE(test, gone, (const void *)hash);
-	up_read(&boot_hash_rwsem);
+struct creator {
+	struct mb_cache	*cache;
+	u64		first;
+};
+
+/* Entries of one key, which replace those of the other creators. */
+static int create_entries(void *data)
+{
+	const struct creator *creator = data;
+	struct mb_cache *cache = creator->cache;
+	u64 value;
+
+	for (value = creator->first; value < creator->first + 5000; value++) {
+		create(cache, 7, value);
+		found_of_key(cache, 7);
+		if (!(value % 64))
+			mb_cache_shrink(cache, 16);
+		cond_resched();
+	}
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+/* Tasks look up, shrink and replace entries of one key at the same time. */
+static void mbcache_test_bound_of_a_key_among_tasks(struct kunit *test)
+{
+	struct creator creators[TEST_CREATORS];
+	struct task_struct *threads[TEST_CREATORS];
+	struct mb_cache *cache = test_cache(test);
+	unsigned int i;
+
+	for (i = 0; i < TEST_CREATORS; i++) {
+		creators[i].cache = cache;
+		creators[i].first = i * 1000000;
+		threads[i] = kthread_run(create_entries, &creators[i],
+					 "mbcache_kunit/%u", i);
+		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, threads[i]);
+	}
+	for (i = 0; i < TEST_CREATORS; i++) {
+		if (!IS_ERR(threads[i]))
+			kthread_stop(threads[i]);
+	}
+	KUNIT_EXPECT_LE(test, entries(test), MB_CACHE_KEY_ENTRIES);
+	KUNIT_EXPECT_EQ(test, cache->c_entry_count, shrink(cache));
+	KUNIT_EXPECT_EQ(test, 0, entries(test));
 }
 
 static struct kunit_case mbcache_test_cases[] = {
@@ -513,22 +748,27 @@ static struct kunit_case mbcache_test_cases[] = {
 	KUNIT_CASE(mbcache_test_entry_in_use_is_not_deleted),
 	KUNIT_CASE(mbcache_test_duplicate_is_refused),
 	KUNIT_CASE(mbcache_test_find_next_finds_all_of_a_key),
-	KUNIT_CASE(mbcache_test_cap_of_memory),
-	KUNIT_CASE(mbcache_test_cap_is_set),
-	KUNIT_CASE(mbcache_test_cap_is_kept),
-	KUNIT_CASE(mbcache_test_cap_is_kept_if_all_are_used),
+	KUNIT_CASE(mbcache_test_max_of_memory),
+	KUNIT_CASE(mbcache_test_max_is_set),
+	KUNIT_CASE(mbcache_test_max_is_a_parameter),
+	KUNIT_CASE(mbcache_test_max_holds),
+	KUNIT_CASE(mbcache_test_max_holds_if_all_are_referenced),
 	KUNIT_CASE(mbcache_test_worker_shrinks),
-	KUNIT_CASE(mbcache_test_shrinker_gives_all_back),
-	KUNIT_CASE(mbcache_test_shrinker_looks_at_so_many),
-	KUNIT_CASE(mbcache_test_touched_survive_a_round),
-	KUNIT_CASE(mbcache_test_used_survive_all_rounds),
+	KUNIT_CASE(mbcache_test_shrinker_frees_all),
+	KUNIT_CASE(mbcache_test_shrinker_scans_what_it_was_asked_for),
+	KUNIT_CASE(mbcache_test_touched_survive_a_scan),
+	KUNIT_CASE(mbcache_test_used_survive_all_scans),
+	KUNIT_CASE(mbcache_test_entries_of_a_key_are_bounded),
+	KUNIT_CASE(mbcache_test_not_reusable_is_replaced_first),
+	KUNIT_CASE(mbcache_test_entry_in_use_is_not_replaced),
+	KUNIT_CASE(mbcache_test_bound_of_a_key_is_per_cache),
+	KUNIT_CASE(mbcache_test_bound_of_a_key_among_tasks),
+	KUNIT_CASE(mbcache_test_caches_are_independent),
+	KUNIT_CASE(mbcache_test_caches_share_one_table),
 	KUNIT_CASE(mbcache_test_table),
-	KUNIT_CASE(mbcache_test_table_of_many_bits),
-	KUNIT_CASE(mbcache_test_chain_length),
 	KUNIT_CASE(mbcache_test_lookups_are_counted),
 	KUNIT_CASE(mbcache_test_lookups_are_not_counted),
 	KUNIT_CASE(mbcache_test_destroyed_while_read),
-	KUNIT_CASE(mbcache_test_destroyed_is_gone),
 	{}
 };
 

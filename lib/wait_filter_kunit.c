@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit test for filtered wakeups.
+ * KUnit test for filtered wakeups and for the counters of waiters.
  *
- * The rules are those of an unfiltered wake-up, so that most cases pass with
- * and without CONFIG_FILTERED_WAKEUPS; those that look for a call that must not
- * happen are skipped without. Boot with hash_entries=bit_wait:2,folio_wait:2 to
- * let nearly everything share a queue.
+ * Boot with hash_entries=bit_wait:2,folio_wait:2 to let nearly all keys share a
+ * queue.
  *
- * First come queues without tasks: their entries have a function that writes
- * down that it was called, so that order and end of the walk show. Then tasks
- * that wait for real bits, variables and folios.
+ * The first cases have no tasks: the wake functions of their entries record
+ * that they were called, so that the order and the end of the walk can be
+ * checked. The last cases have tasks that wait for bits, variables and folios.
  */
 
 #include <kunit/test.h>
-#include <linux/boot_hash_stats.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/hashstats_walk.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -25,25 +23,23 @@
 #include <linux/wait_bit.h>
 #include <linux/wait_filter.h>
 
-#define FILTERED	IS_ENABLED(CONFIG_FILTERED_WAKEUPS)
-
-/* A task that does not go on within this time never will. */
+/* A task that does not continue within this time never will. */
 #define PATIENCE	(30 * HZ)
 
 static unsigned long words[64];
 
-/* An entry whose function writes down when it was called. */
+/* An entry whose wake function records when it was called. */
 struct probe {
 	struct wait_bit_queue_entry	wait;
-	bool				any_key;	/* it waits for all */
 	int				result;
 	unsigned int			calls;
-	unsigned int			turn;	/* of the last call */
+	unsigned int			turn;	/* of the last match */
 };
 
 static unsigned int turns;
+static DEFINE_PER_CPU(struct hashstats_wakes, wakes);
 
-/* Called for a key that is not its own, it behaves as wake_bit_function(). */
+/* Like wake_bit_function(), it may be called for a key that is not its own. */
 static int probe_function(struct wait_queue_entry *entry, unsigned int mode,
 			  int flags, void *arg)
 {
@@ -51,12 +47,56 @@ static int probe_function(struct wait_queue_entry *entry, unsigned int mode,
 	struct wait_bit_key *key = arg;
 
 	probe->calls++;
-	if (!probe->any_key &&
-	    (probe->wait.key.flags != key->flags ||
-	     probe->wait.key.bit_nr != key->bit_nr))
+	if (probe->wait.key.flags != key->flags ||
+	    probe->wait.key.bit_nr != key->bit_nr)
 		return 0;
 	probe->turn = ++turns;
 	return probe->result;
+}
+
+/* For an entry that waits for anything. */
+static int any_key_function(struct wait_queue_entry *entry, unsigned int mode,
+			    int flags, void *arg)
+{
+	struct probe *probe = container_of(entry, struct probe, wait.wq_entry);
+
+	probe->calls++;
+	probe->turn = ++turns;
+	return probe->result;
+}
+
+/* Like autoremove_wake_function(), but the entry is freed at once. */
+static int vanish_function(struct wait_queue_entry *entry, unsigned int mode,
+			   int flags, void *arg)
+{
+	struct probe *probe = container_of(entry, struct probe, wait.wq_entry);
+
+	list_del(&entry->entry);
+	memset(probe, 0xff, sizeof(*probe));
+	kfree(probe);
+	return 1;
+}
+
+static __always_inline enum wait_match
+match_probe(struct wait_queue_entry *entry, void *arg)
+{
+	struct probe *probe = container_of(entry, struct probe, wait.wq_entry);
+	struct wait_bit_key *key = arg;
+
+	if (entry->func != probe_function && entry->func != vanish_function)
+		return WAIT_MATCH_UNKNOWN;
+	if (probe->wait.key.flags != key->flags)
+		return WAIT_MATCH_NOT;
+	if (probe->wait.key.bit_nr != key->bit_nr)
+		return WAIT_MATCH_OBJECT;
+	return WAIT_MATCH_KEY;
+}
+
+static __always_inline int wake_probe(struct wait_queue_entry *entry, void *arg)
+{
+	if (entry->func == vanish_function)
+		return vanish_function(entry, TASK_NORMAL, 0, arg);
+	return probe_function(entry, TASK_NORMAL, 0, arg);
 }
 
 static void probe_init(struct probe *probe, void *word, int nr, int result,
@@ -65,11 +105,12 @@ static void probe_init(struct probe *probe, void *word, int nr, int result,
 	DEFINE_WAIT_BIT(wait, word, nr);
 
 	*probe = (struct probe){ .wait = wait, .result = result };
+	INIT_LIST_HEAD(&probe->wait.wq_entry.entry);
 	probe->wait.wq_entry.func = probe_function;
 	probe->wait.wq_entry.flags |= flags;
 }
 
-/* Hang @probe behind those that are there. */
+/* Add @probe behind the entries that are in the queue. */
 static void probe_add(struct wait_queue_head *queue, struct probe *probe,
 		      void *word, int nr, int result, unsigned int flags)
 {
@@ -79,20 +120,27 @@ static void probe_add(struct wait_queue_head *queue, struct probe *probe,
 	spin_unlock_irq(&queue->lock);
 }
 
-static void probe_add_without_key(struct wait_queue_head *queue,
-				  struct probe *probe, int result)
+static void probe_add_unknown(struct wait_queue_head *queue,
+			      struct probe *probe, int result)
 {
-	probe_add(queue, probe, NULL, 0, result, 0);
-	probe->wait.wq_entry.flags &= ~WQ_FLAG_KEYED;
-	probe->any_key = true;
+	probe_init(probe, NULL, 0, result, 0);
+	probe->wait.wq_entry.func = any_key_function;
+	spin_lock_irq(&queue->lock);
+	__add_wait_queue_entry_tail(queue, &probe->wait.wq_entry);
+	spin_unlock_irq(&queue->lock);
 }
 
-static void wake(struct wait_queue_head *queue, void *word, int nr)
+/* Returns what wake_up_filtered() does. */
+static bool wake(struct wait_queue_head *queue, void *word, int nr)
 {
 	struct wait_bit_key key = __WAIT_BIT_KEY_INITIALIZER(word, nr);
+	bool met;
 
 	turns = 0;
-	wake_up_filtered(queue, word, nr, &key, NULL);
+	spin_lock_irq(&queue->lock);
+	met = wake_up_filtered(queue, &key, match_probe, wake_probe, &wakes);
+	spin_unlock_irq(&queue->lock);
+	return met;
 }
 
 static void wait_filter_test_key(struct kunit *test)
@@ -115,9 +163,8 @@ static void wait_filter_test_key(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		KUNIT_EXPECT_EQ_MSG(test, !!probes[i].turn, cases[i].match,
 				    "case %u", i);
-		if (FILTERED)
-			KUNIT_EXPECT_EQ_MSG(test, probes[i].calls,
-					    cases[i].match, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, probes[i].calls, cases[i].match,
+				    "case %u", i);
 	}
 }
 
@@ -129,7 +176,7 @@ static void wait_filter_test_order(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {
 		if (i % 3 == 2)
-			probe_add_without_key(&queue, &probes[i], 1);
+			probe_add_unknown(&queue, &probes[i], 1);
 		else
 			probe_add(&queue, &probes[i], &words[i % 3], 0, 1, 0);
 	}
@@ -154,14 +201,14 @@ static void wait_filter_test_exclusive(struct kunit *test)
 	wake(&queue, &words[0], 0);
 	KUNIT_EXPECT_EQ(test, shared.turn, 1);
 	KUNIT_EXPECT_EQ(test, foreign.turn, 0);
-	/* One that could not be woken does not use up the wake-up. */
+	/* An entry that could not be woken does not use up the wakeup. */
 	KUNIT_EXPECT_EQ(test, busy.turn, 2);
 	KUNIT_EXPECT_EQ(test, first.turn, 3);
 	KUNIT_EXPECT_EQ(test, second.calls, 0);
 	KUNIT_EXPECT_EQ(test, last.calls, 0);
 }
 
-/* "The lock is taken": nobody behind may be woken. */
+/* "The lock is taken": no entry behind may be woken. */
 static void wait_filter_test_negative_ends(struct kunit *test)
 {
 	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(queue);
@@ -176,30 +223,18 @@ static void wait_filter_test_negative_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, second.calls, 0);
 }
 
-static void wait_filter_test_without_key(struct kunit *test)
+static void wait_filter_test_unknown(struct kunit *test)
 {
 	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(queue);
 	struct probe first, second;
 
-	probe_add_without_key(&queue, &first, 0);
-	probe_add_without_key(&queue, &second, 1);
+	probe_add_unknown(&queue, &first, 0);
+	probe_add_unknown(&queue, &second, 1);
 	wake(&queue, &words[0], 0);
 	wake(&queue, &words[1], 5);
 	wake(&queue, NULL, 0);
 	KUNIT_EXPECT_EQ(test, first.calls, 3);
 	KUNIT_EXPECT_EQ(test, second.calls, 3);
-}
-
-/* As autoremove_wake_function(), but what is woken is gone at once. */
-static int vanish_function(struct wait_queue_entry *entry, unsigned int mode,
-			   int flags, void *arg)
-{
-	struct probe *probe = container_of(entry, struct probe, wait.wq_entry);
-
-	list_del(&entry->entry);
-	memset(probe, 0xff, sizeof(*probe));
-	kfree(probe);
-	return 1;
 }
 
 static void wait_filter_test_removal(struct kunit *test)
@@ -232,7 +267,7 @@ static void wait_filter_test_removal(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&queue.head));
 }
 
-/* All keys in one queue: each wake-up finds its own, and no other. */
+/* All keys in one queue: each wakeup finds its own, and no other. */
 static void wait_filter_test_one_queue(struct kunit *test)
 {
 	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(queue);
@@ -251,11 +286,81 @@ static void wait_filter_test_one_queue(struct kunit *test)
 		for (j = 0; j < ARRAY_SIZE(words); j++)
 			KUNIT_EXPECT_EQ(test, probes[j].turn, j == i);
 	}
-	for (i = 0; FILTERED && i < ARRAY_SIZE(words); i++)
+	for (i = 0; i < ARRAY_SIZE(words); i++)
 		KUNIT_EXPECT_EQ(test, probes[i].calls, 1);
 }
 
-/* The same in the table of the kernel. */
+/* folio_wake_bit() keeps PG_waiters for these. */
+static void wait_filter_test_met(struct kunit *test)
+{
+	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(queue);
+	struct probe foreign, number, unknown;
+
+	KUNIT_EXPECT_FALSE(test, wake(&queue, &words[0], 0));
+	probe_add(&queue, &foreign, &words[1], 0, 1, 0);
+	KUNIT_EXPECT_FALSE(test, wake(&queue, &words[0], 0));
+	probe_add(&queue, &number, &words[0], 7, 1, 0);
+	KUNIT_EXPECT_TRUE(test, wake(&queue, &words[0], 0));
+	KUNIT_EXPECT_EQ(test, number.calls, 0);
+	KUNIT_EXPECT_TRUE(test, wake(&queue, &words[0], 7));
+	KUNIT_EXPECT_EQ(test, number.calls, 1);
+	KUNIT_EXPECT_FALSE(test, wake(&queue, &words[2], 0));
+	probe_add_unknown(&queue, &unknown, 0);
+	KUNIT_EXPECT_TRUE(test, wake(&queue, &words[2], 0));
+}
+
+#ifdef CONFIG_HASHSTATS
+
+static void wait_filter_test_counters(struct kunit *test)
+{
+	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(queue);
+	struct probe foreign, number, unknown, own, behind;
+	struct hashstats_wakes sum = {};
+	bool was_on = hashstats_counting_is_on();
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		memset(per_cpu_ptr(&wakes, cpu), 0, sizeof(wakes));
+	probe_add(&queue, &foreign, &words[1], 0, 1, 0);
+	probe_add(&queue, &number, &words[0], 1, 1, 0);
+	probe_add_unknown(&queue, &unknown, 0);
+	probe_add(&queue, &own, &words[0], 0, 1, WQ_FLAG_EXCLUSIVE);
+	probe_add(&queue, &behind, &words[0], 0, 1, WQ_FLAG_EXCLUSIVE);
+
+	hashstats_counting_set(false);
+	wake(&queue, &words[0], 0);
+	hashstats_counting_set(true);
+	wake(&queue, &words[0], 0);
+	wake(&queue, &words[2], 0);
+	hashstats_counting_set(was_on);
+
+	for_each_possible_cpu(cpu) {
+		const struct hashstats_wakes *of_cpu = per_cpu_ptr(&wakes, cpu);
+
+		sum.wakes += of_cpu->wakes;
+		sum.examined += of_cpu->examined;
+		sum.matched += of_cpu->matched;
+		sum.called += of_cpu->called;
+	}
+	KUNIT_EXPECT_EQ(test, sum.wakes, 2);
+	KUNIT_EXPECT_EQ(test, sum.examined, 4 + 5);
+	KUNIT_EXPECT_EQ(test, sum.matched, 1);
+	KUNIT_EXPECT_EQ(test, sum.called, 2 + 1);
+}
+
+#else
+
+static void wait_filter_test_counters(struct kunit *test)
+{
+	kunit_skip(test, "CONFIG_HASHSTATS=n");
+}
+
+#endif
+
+/*
+ * The tables of the kernel. It does not know probe_function(), so entries with
+ * it are called at each wakeup that looks at their queue.
+ */
 static void wait_filter_test_table(struct kunit *test)
 {
 	struct probe *probes;
@@ -265,22 +370,21 @@ static void wait_filter_test_table(struct kunit *test)
 			       GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, probes);
 	for (i = 0; i < ARRAY_SIZE(words); i++)
-		probe_add(bit_waitqueue(&words[i], i), &probes[i], &words[i],
-			  i, 1, 0);
+		probe_add(bit_waitqueue_get(&words[i], i), &probes[i],
+			  &words[i], i, 1, 0);
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		wake_up_bit(&words[i], i);
 	for (i = 0; i < ARRAY_SIZE(words); i++) {
-		remove_wait_queue(bit_waitqueue(&words[i], i),
+		remove_wait_queue(__bit_waitqueue(&words[i], i),
 				  &probes[i].wait.wq_entry);
+		bit_waitqueue_put(&words[i], i);
 		KUNIT_EXPECT_NE(test, probes[i].turn, 0);
-		if (FILTERED)
-			KUNIT_EXPECT_EQ(test, probes[i].calls, 1);
 	}
 }
 
 static void wait_filter_test_variable(struct kunit *test)
 {
-	struct wait_queue_head *queue = __var_waitqueue(&words[0]);
+	struct wait_queue_head *queue = var_waitqueue_get(&words[0]);
 	struct probe bit, variable, other;
 
 	probe_add(queue, &bit, &words[0], 0, 1, 0);
@@ -299,92 +403,134 @@ static void wait_filter_test_variable(struct kunit *test)
 	remove_wait_queue(queue, &bit.wait.wq_entry);
 	remove_wait_queue(queue, &other.wait.wq_entry);
 	remove_wait_queue(queue, &variable.wait.wq_entry);
+	var_waitqueue_put(&words[0]);
 }
-
-static bool word_met(struct wait_queue_head *queue, void *word, int nr)
-{
-	struct wait_bit_key key = __WAIT_BIT_KEY_INITIALIZER(word, nr);
-	bool met;
-
-	spin_lock_irq(&queue->lock);
-	met = __wake_up_locked_filtered(queue, word, nr, &key, NULL);
-	spin_unlock_irq(&queue->lock);
-	return met;
-}
-
-/* folio_wake_bit() keeps PG_waiters by this. */
-static void wait_filter_test_word_met(struct kunit *test)
-{
-	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(queue);
-	struct probe foreign, number, plain;
-
-	if (!FILTERED)
-		kunit_skip(test, "CONFIG_FILTERED_WAKEUPS=n");
-	KUNIT_EXPECT_FALSE(test, word_met(&queue, &words[0], 0));
-	probe_add_without_key(&queue, &plain, 0);
-	probe_add(&queue, &foreign, &words[1], 0, 1, 0);
-	KUNIT_EXPECT_FALSE(test, word_met(&queue, &words[0], 0));
-	probe_add(&queue, &number, &words[0], 7, 1, 0);
-	KUNIT_EXPECT_TRUE(test, word_met(&queue, &words[0], 0));
-	KUNIT_EXPECT_EQ(test, number.calls, 0);
-	KUNIT_EXPECT_TRUE(test, word_met(&queue, &words[0], 7));
-	KUNIT_EXPECT_EQ(test, number.calls, 1);
-}
-
-#if defined(CONFIG_HASHSTATS) && defined(CONFIG_FILTERED_WAKEUPS)
-
-static DEFINE_PER_CPU(struct boot_hash_wakes, wakes);
-
-static void wait_filter_test_counters(struct kunit *test)
-{
-	struct boot_hash hash = { .name = "test", .wakes = &wakes };
-	struct boot_hash_wakes sum = {};
-	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(queue);
-	struct probe foreign, number, plain, own, behind;
-	struct wait_bit_key key = __WAIT_BIT_KEY_INITIALIZER(&words[0], 0);
-	bool was_on = boot_hash_counting_is_on();
-	int cpu;
-
-	probe_add(&queue, &foreign, &words[1], 0, 1, 0);
-	probe_add(&queue, &number, &words[0], 1, 1, 0);
-	probe_add_without_key(&queue, &plain, 0);
-	probe_add(&queue, &own, &words[0], 0, 1, WQ_FLAG_EXCLUSIVE);
-	probe_add(&queue, &behind, &words[0], 0, 1, WQ_FLAG_EXCLUSIVE);
-
-	boot_hash_counting_set(false);
-	wake_up_filtered(&queue, &words[0], 0, &key, &hash);
-	boot_hash_counting_set(true);
-	wake_up_filtered(&queue, &words[0], 0, &key, &hash);
-	wake_up_filtered(&queue, &words[2], 0, &key, &hash);
-	boot_hash_counting_set(was_on);
-
-	for_each_possible_cpu(cpu) {
-		const struct boot_hash_wakes *of_cpu = per_cpu_ptr(&wakes, cpu);
-
-		sum.wakes += of_cpu->wakes;
-		sum.examined += of_cpu->examined;
-		sum.matched += of_cpu->matched;
-		sum.called += of_cpu->called;
-		memset(per_cpu_ptr(&wakes, cpu), 0, sizeof(wakes));
-	}
-	KUNIT_EXPECT_EQ(test, sum.wakes, 2);
-	KUNIT_EXPECT_EQ(test, sum.examined, 4 + 5);
-	KUNIT_EXPECT_EQ(test, sum.matched, 1);
-	KUNIT_EXPECT_EQ(test, sum.called, 2 + 1);
-}
-
-#else
-
-static void wait_filter_test_counters(struct kunit *test)
-{
-	kunit_skip(test, "CONFIG_HASHSTATS=n or CONFIG_FILTERED_WAKEUPS=n");
-}
-
-#endif
 
 /*
- * Tasks. What they use outlives a test that failed: a task that was never woken
- * still stands in its queue.
+ * Does a wakeup of this bit look at its queue? An entry in the queue that is not
+ * counted is called if, and only if, the counter of the bit is above 0.
+ */
+static bool looks_at_queue(void *word, int nr)
+{
+	struct wait_queue_head *queue = __bit_waitqueue(word, nr);
+	struct probe probe;
+
+	probe_add(queue, &probe, word, nr, 0, 0);
+	wake_up_bit(word, nr);
+	remove_wait_queue(queue, &probe.wait.wq_entry);
+	return probe.calls;
+}
+
+/*
+ * Find two bits that share a counter with each other and with no task that waits
+ * now. Numbers beyond a word are fine: probe_function() does not test the bit.
+ */
+static bool find_sharing_bits(int *first, int *second)
+{
+	int a, b;
+
+	for (a = 0; a < 16; a++) {
+		if (looks_at_queue(&words[0], a))
+			continue;
+		bit_waitqueue_get(&words[0], a);
+		for (b = 64; b < 64 + 65536; b++) {
+			bool shared = looks_at_queue(&words[0], b);
+
+			if (!shared)
+				continue;
+			bit_waitqueue_put(&words[0], a);
+			shared = !looks_at_queue(&words[0], b);
+			if (shared) {
+				*first = a;
+				*second = b;
+				return true;
+			}
+			bit_waitqueue_get(&words[0], a);
+		}
+		bit_waitqueue_put(&words[0], a);
+	}
+	return false;
+}
+
+/* No waiter: the queue is not looked at, though an entry is in it. */
+static void wait_filter_test_empty(struct kunit *test)
+{
+	unsigned int i, looked = 0;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		looked += looks_at_queue(&words[i], 0);
+	/* Tasks that wait for other things may share a counter or two. */
+	KUNIT_EXPECT_LT(test, looked, ARRAY_SIZE(words) / 2);
+}
+
+static void wait_filter_test_counted(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		bit_waitqueue_get(&words[i], 1);
+		KUNIT_EXPECT_TRUE(test, looks_at_queue(&words[i], 1));
+		/* The last waiter leaves, and another comes. */
+		bit_waitqueue_put(&words[i], 1);
+		bit_waitqueue_get(&words[i], 1);
+		KUNIT_EXPECT_TRUE(test, looks_at_queue(&words[i], 1));
+		bit_waitqueue_put(&words[i], 1);
+	}
+}
+
+/* A waiter that leaves takes nothing from another with the same counter. */
+static void wait_filter_test_shared_counter(struct kunit *test)
+{
+	int first, second;
+
+	if (!find_sharing_bits(&first, &second))
+		kunit_skip(test, "no two bits found that share a counter");
+	bit_waitqueue_get(&words[0], first);
+	bit_waitqueue_get(&words[0], second);
+	KUNIT_EXPECT_TRUE(test, looks_at_queue(&words[0], first));
+	KUNIT_EXPECT_TRUE(test, looks_at_queue(&words[0], second));
+	bit_waitqueue_put(&words[0], first);
+	KUNIT_EXPECT_TRUE(test, looks_at_queue(&words[0], second));
+	bit_waitqueue_get(&words[0], first);
+	bit_waitqueue_put(&words[0], second);
+	KUNIT_EXPECT_TRUE(test, looks_at_queue(&words[0], first));
+	bit_waitqueue_put(&words[0], first);
+}
+
+/*
+ * Code that takes a queue from bit_waitqueue() or __var_waitqueue() may add an
+ * entry at any time, also after others with the same counter have come and gone.
+ */
+static void wait_filter_test_by_hand(struct kunit *test)
+{
+	struct wait_queue_head *bit_queue = bit_waitqueue(&words[1], 2);
+	struct wait_queue_head *var_queue = __var_waitqueue(&words[2]);
+	struct probe bit, variable;
+
+	bit_waitqueue_get(&words[1], 2);
+	wake_up_bit(&words[1], 2);
+	bit_waitqueue_put(&words[1], 2);
+	var_waitqueue_get(&words[2]);
+	wake_up_var(&words[2]);
+	var_waitqueue_put(&words[2]);
+
+	probe_init(&bit, &words[1], 2, 1, 0);
+	prepare_to_wait(bit_queue, &bit.wait.wq_entry, TASK_UNINTERRUPTIBLE);
+	wake_up_bit(&words[1], 2);
+	finish_wait(bit_queue, &bit.wait.wq_entry);
+	KUNIT_EXPECT_NE(test, bit.turn, 0);
+
+	probe_init(&variable, &words[2], -1, 1, 0);
+	prepare_to_wait_event(var_queue, &variable.wait.wq_entry,
+			      TASK_UNINTERRUPTIBLE);
+	wake_up_var(&words[2]);
+	finish_wait(var_queue, &variable.wait.wq_entry);
+	KUNIT_EXPECT_NE(test, variable.turn, 0);
+}
+
+/*
+ * Tasks. What they use outlives a test that failed, because a task that was
+ * never woken is still in its queue.
  */
 struct sleeper {
 	struct task_struct	*task;
@@ -409,7 +555,7 @@ static int sleeper_thread(void *data)
 	return 0;
 }
 
-/* Who sleeps is in the queue: the state is set after that. */
+/* A task that sleeps is in the queue: the state is set after that. */
 static bool sleeper_waits(struct sleeper *sleeper)
 {
 	return READ_ONCE(sleeper->started) &&
@@ -470,7 +616,7 @@ static int lock_bit_0(struct sleeper *sleeper)
 	return wait_on_bit_lock(sleeper->word, 0, TASK_UNINTERRUPTIBLE);
 }
 
-/* Each wake-up lets one of those in who want to have the bit. */
+/* Each wakeup lets one of the tasks have the bit. */
 static void wait_filter_test_bit_lock(struct kunit *test)
 {
 	unsigned int i, turn, done;
@@ -541,7 +687,7 @@ static void wait_filter_test_folios(struct kunit *test)
 	}
 }
 
-/* A wake-up ends at the first who wants the lock; who is behind waits on. */
+/* A wakeup ends at the first task that wants the lock; the others wait on. */
 static void wait_filter_test_folio_lock(struct kunit *test)
 {
 	struct folio *folio = new_folio(test);
@@ -567,8 +713,8 @@ static void wait_filter_test_folio_lock(struct kunit *test)
 }
 
 /*
- * When the lock was stolen too often, or at once with an unfairness of 0, it is
- * handed over: it is never free between.
+ * If the lock was stolen too often, or at once with an unfairness of 0, it is
+ * handed over. It is never free in between.
  */
 static void wait_filter_test_hand_off(struct kunit *test)
 {
@@ -582,7 +728,7 @@ static void wait_filter_test_hand_off(struct kunit *test)
 		sleepers[i].folio = folio;
 		sleeper_start(test, &sleepers[i], lock_folio);
 	}
-	/* They have read it. */
+	/* They have read the unfairness. */
 	sysctl_page_lock_unfairness = unfairness;
 	for (i = 0; i < 4; i++) {
 		folio_unlock(folio);
@@ -613,7 +759,7 @@ static void wait_filter_test_other_bit(struct kunit *test)
 	folio_put(folio);
 }
 
-/* Who is killed leaves the queue by itself; those behind are still woken. */
+/* A killed task leaves the queue by itself; those behind are still woken. */
 static void wait_filter_test_killed(struct kunit *test)
 {
 	struct folio *folio = new_folio(test);
@@ -644,13 +790,17 @@ static struct kunit_case wait_filter_cases[] = {
 	KUNIT_CASE(wait_filter_test_order),
 	KUNIT_CASE(wait_filter_test_exclusive),
 	KUNIT_CASE(wait_filter_test_negative_ends),
-	KUNIT_CASE(wait_filter_test_without_key),
+	KUNIT_CASE(wait_filter_test_unknown),
 	KUNIT_CASE(wait_filter_test_removal),
 	KUNIT_CASE(wait_filter_test_one_queue),
+	KUNIT_CASE(wait_filter_test_met),
+	KUNIT_CASE(wait_filter_test_counters),
 	KUNIT_CASE(wait_filter_test_table),
 	KUNIT_CASE(wait_filter_test_variable),
-	KUNIT_CASE(wait_filter_test_word_met),
-	KUNIT_CASE(wait_filter_test_counters),
+	KUNIT_CASE(wait_filter_test_empty),
+	KUNIT_CASE(wait_filter_test_counted),
+	KUNIT_CASE(wait_filter_test_shared_counter),
+	KUNIT_CASE(wait_filter_test_by_hand),
 	KUNIT_CASE(wait_filter_test_tasks),
 	KUNIT_CASE(wait_filter_test_bit_lock),
 	KUNIT_CASE(wait_filter_test_folios),

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stress test for waits on bits, variables and folios: no wake-up may get lost.
+ * Stress test for waits on bits, variables and folios: no wakeup may get lost.
  *
  * Write the number of waits, 1 to 10^9, to /sys/kernel/debug/wait_filter_stress.
- * The write returns when they have ended, or fails with EIO when none ended for
- * a while; the kernel log has what was done.
+ * The write returns when they have ended, or fails with EIO if none ends for a
+ * minute. The kernel log says what was done.
  *
- * Threads work in pairs. Each has a gate: a bit, a variable or a folio that is
- * locked. It waits until its partner opens the gate, shuts it, and opens that of
- * the partner, once. Nobody else opens it, so that a wake-up that gets lost
- * stops the pair for ever. Some waits can be interrupted or time out; a signal
- * is sent now and then before a gate is opened, and whoever comes out early
- * waits again. A timeout, in one wait of eight for a bit or a variable, would hide
- * a loss.
+ * The first part has threads that work in pairs. Each has a gate: a bit, a
+ * variable or a folio that is locked. The thread waits until its partner opens
+ * the gate, shuts it, and opens the gate of the partner, once. Only the partner
+ * opens it, so a lost wakeup stops the pair for ever. Some waits can be
+ * interrupted or time out: a signal is sent now and then before a gate is
+ * opened, and a thread that comes out early waits again. A timeout, in one wait
+ * of eight for a bit or a variable, would hide a loss.
  *
  * Besides, some threads contend for a bit and for a folio as locks, and entries
- * without a key hang in the queues of the first gates; they must be called
- * whenever these are woken.
+ * whose wake function the filter does not know are in the queues of the first
+ * gates. They must be called at each wakeup of these gates.
+ *
+ * The second part has one waiter and one waker on two CPUs. No other task waits,
+ * so each wait takes the counter in front of the queues from 0 to 1 and back,
+ * and the waker tests the counter at a random time while that happens.
  *
  * Boot with hash_entries=bit_wait:2,folio_wait:2 to let all keys share queues.
  */
@@ -24,6 +28,7 @@
 #define pr_fmt(fmt) "wait_filter_stress: " fmt
 
 #include <linux/completion.h>
+#include <linux/cpumask.h>
 #include <linux/debugfs.h>
 #include <linux/init.h>
 #include <linux/kthread.h>
@@ -31,6 +36,7 @@
 #include <linux/mutex.h>
 #include <linux/pagemap.h>
 #include <linux/prandom.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/uaccess.h>
@@ -41,7 +47,7 @@
 #define THREADS		(2 * PAIRS + LOCKERS)
 #define MOST_WAITS	1000000000UL
 
-/* When no wait ends for so long, a wake-up was lost; emulators are slow. */
+/* If no wait ends for so long, a wakeup was lost. Emulators are slow. */
 #define PATIENCE	(60 * HZ)
 
 enum gate_kind { BIT, VARIABLE, FOLIO, KINDS };
@@ -53,12 +59,12 @@ struct gate {
 	struct folio	*folio;		/* locked: shut */
 };
 
-/* What the threads of all count, each for itself. */
+/* Each thread has its own. */
 struct tally {
 	unsigned long	waits;
 	unsigned long	signals;	/* waits that one cut short */
 	unsigned long	timeouts;
-	unsigned long	early;		/* waits by a wake-up that came late */
+	unsigned long	early;		/* woken by the wakeup before */
 	unsigned long	sleeps;		/* voluntary switches */
 	unsigned long	wrong;		/* the gate was shut, or not alone */
 };
@@ -72,7 +78,7 @@ struct worker {
 	struct rnd_state	random;
 };
 
-/* Static, since a thread that was never woken uses them for ever. */
+/* Static, because a thread that was never woken uses them for ever. */
 static struct worker workers[THREADS];
 static unsigned long lock_word;
 static struct folio *lock_folio;
@@ -82,12 +88,12 @@ static DECLARE_COMPLETION(all_ended);
 static bool broken;
 static DEFINE_MUTEX(stress_mutex);
 
-/* An entry without a key, and how often it was called. */
+/* An entry that the filter does not know, and how often it was called. */
 struct bystander {
 	struct wait_queue_entry	entry;
 	struct wait_queue_head	*queue;
 	void			*word;		/* of the gate */
-	atomic_long_t		calls;		/* when the gate was opened */
+	atomic_long_t		calls;		/* for this gate */
 };
 
 static struct bystander bystanders[2];
@@ -216,10 +222,10 @@ static int gate_wait_once(struct gate *gate, unsigned int how)
 }
 
 /*
- * Who waits for a folio to be unlocked without taking the lock is woken by any
- * wake-up for it, also one that belongs to the unlock before: the partner may
- * be held up between the two. So this looks again, as folio_wait_writeback()
- * does. Who waits for a bit or a variable never sees that.
+ * A task that waits for a folio to be unlocked, without taking the lock, is
+ * woken by any wakeup for it. That may be the one of the unlock before, if the
+ * partner was delayed between the two. So test again, as folio_wait_writeback()
+ * does. Waits for a bit or a variable do so themselves.
  */
 static bool woken_early(struct worker *worker)
 {
@@ -415,10 +421,10 @@ static void bystanders_add(void)
 		WARN_ON_ONCE(gate->kind == FOLIO);
 		if (gate->kind == BIT) {
 			bystander->word = &gate->word;
-			bystander->queue = bit_waitqueue(&gate->word, 0);
+			bystander->queue = bit_waitqueue_get(&gate->word, 0);
 		} else {
 			bystander->word = &gate->variable;
-			bystander->queue = __var_waitqueue(&gate->variable);
+			bystander->queue = var_waitqueue_get(&gate->variable);
 		}
 		atomic_long_set(&bystander->calls, 0);
 		atomic_long_set(&opened[i], 0);
@@ -436,8 +442,12 @@ static unsigned long bystanders_remove(void)
 		long calls, wakes = atomic_long_read(&opened[i]);
 
 		remove_wait_queue(bystanders[i].queue, &bystanders[i].entry);
+		if (workers[2 * i].gate.kind == BIT)
+			bit_waitqueue_put(bystanders[i].word, 0);
+		else
+			var_waitqueue_put(bystanders[i].word);
 		calls = atomic_long_read(&bystanders[i].calls);
-		/* It hangs there, so that no opening finds the queue empty. */
+		/* The entry was there, so no wakeup found the queue empty. */
 		missed += abs(wakes - calls);
 	}
 	return missed;
@@ -459,7 +469,7 @@ static struct tally sum_tallies(void)
 	return sum;
 }
 
-static unsigned long waits_done(void)
+static unsigned long pairs_done(void)
 {
 	unsigned long waits = 0;
 	unsigned int i;
@@ -469,8 +479,8 @@ static unsigned long waits_done(void)
 	return waits;
 }
 
-/* False when no wait ends any more. */
-static bool wait_for_threads(void)
+/* Returns false if no wait ends any more. */
+static bool wait_for_threads(unsigned long (*waits_done)(void))
 {
 	unsigned long before, waits = 0, since = jiffies;
 
@@ -504,7 +514,7 @@ static void report_stuck(void)
 	}
 }
 
-static int run(unsigned long waits)
+static int run_pairs(unsigned long waits)
 {
 	unsigned long missed;
 	struct tally sum;
@@ -527,10 +537,10 @@ static int run(unsigned long waits)
 		gate_open(&workers[i].gate);
 		count_opened(&workers[i]);
 	}
-	if (!wait_for_threads()) {
+	if (!wait_for_threads(pairs_done)) {
 		broken = true;
 		report_stuck();
-		pr_err("a wake-up was lost: no wait ended for %u s\n",
+		pr_err("a wakeup was lost: no wait ended for %u s\n",
 		       PATIENCE / HZ);
 		return -EIO;
 	}
@@ -541,11 +551,131 @@ static int run(unsigned long waits)
 	pr_info("%lu waits, %lu sleeps, %lu cut short by signals, %lu by timeouts, %lu woken early\n",
 		sum.waits, sum.sleeps, sum.signals, sum.timeouts, sum.early);
 	if (sum.wrong || missed) {
-		pr_err("%lu waits ended too early or not alone, %lu calls without a key missed\n",
+		pr_err("%lu waits ended too early or not alone, %lu calls of unknown functions missed\n",
 		       sum.wrong, missed);
 		return -EIO;
 	}
 	return 0;
+}
+
+/* One waiter and one waker. */
+static struct {
+	struct task_struct	*waiter;
+	struct task_struct	*waker;
+	unsigned long		quota;
+	unsigned long		round;		/* the gate was shut for it */
+	unsigned long		word;		/* in odd rounds: bit 0 is set */
+	int			variable;	/* in even rounds: not 0 */
+	unsigned long		sleeps;
+	unsigned long		wrong;
+} duo;
+
+static unsigned long duo_done(void)
+{
+	return READ_ONCE(duo.round);
+}
+
+static int duo_waiter(void *unused)
+{
+	unsigned long round;
+
+	for (round = 1; round <= duo.quota; round++) {
+		if (round % 2)
+			set_bit(0, &duo.word);
+		else
+			WRITE_ONCE(duo.variable, 1);
+		/* Pairs with the waker: it opens the gate after it was shut. */
+		smp_store_release(&duo.round, round);
+		if (round % 2) {
+			wait_on_bit(&duo.word, 0, TASK_UNINTERRUPTIBLE);
+			duo.wrong += test_bit_acquire(0, &duo.word);
+		} else {
+			wait_var_event(&duo.variable,
+				       /* Pairs with store_release_wake_up(). */
+				       !smp_load_acquire(&duo.variable));
+			duo.wrong += READ_ONCE(duo.variable);
+		}
+		cond_resched();
+	}
+	duo.sleeps = current->nvcsw;
+	if (atomic_dec_and_test(&running))
+		complete(&all_ended);
+	return 0;
+}
+
+static int duo_waker(void *unused)
+{
+	struct rnd_state random;
+	unsigned long round;
+	unsigned int delay;
+
+	prandom_seed_state(&random, 1);
+	for (round = 1; round <= duo.quota; round++) {
+		/* Pairs with smp_store_release() in duo_waiter(). */
+		while (smp_load_acquire(&duo.round) < round) {
+			if (READ_ONCE(broken))
+				return 0;
+			cpu_relax();
+			cond_resched();
+		}
+		/* From before the waiter is counted to after it sleeps. */
+		delay = prandom_u32_state(&random) % 1024;
+		for (delay = delay % 2 ? delay / 2 : delay / 64; delay; delay--)
+			cpu_relax();
+		if (round % 2)
+			clear_and_wake_up_bit(0, &duo.word);
+		else
+			store_release_wake_up(&duo.variable, 0);
+	}
+	if (atomic_dec_and_test(&running))
+		complete(&all_ended);
+	return 0;
+}
+
+static int run_duo(unsigned long waits)
+{
+	unsigned int first = cpumask_first(cpu_online_mask);
+	unsigned int second = cpumask_next(first, cpu_online_mask);
+
+	if (second >= nr_cpu_ids) {
+		pr_info("one CPU: no waiter and waker at the same time\n");
+		return 0;
+	}
+	memset(&duo, 0, sizeof(duo));
+	duo.quota = waits;
+	duo.waiter = kthread_create(duo_waiter, NULL, "wait_stress/waiter");
+	if (IS_ERR(duo.waiter))
+		return PTR_ERR(duo.waiter);
+	duo.waker = kthread_create(duo_waker, NULL, "wait_stress/waker");
+	if (IS_ERR(duo.waker)) {
+		kthread_stop(duo.waiter);
+		return PTR_ERR(duo.waker);
+	}
+	kthread_bind(duo.waiter, first);
+	kthread_bind(duo.waker, second);
+	reinit_completion(&all_ended);
+	atomic_set(&running, 2);
+	wake_up_process(duo.waiter);
+	wake_up_process(duo.waker);
+	if (!wait_for_threads(duo_done)) {
+		WRITE_ONCE(broken, true);
+		pr_err("a wakeup was lost: wait %lu, for a %s that is %s, did not end for %u s\n",
+		       duo_done(), duo_done() % 2 ? "bit" : "variable",
+		       test_bit(0, &duo.word) || READ_ONCE(duo.variable) ?
+		       "shut" : "open", PATIENCE / HZ);
+		return -EIO;
+	}
+	pr_info("%lu waits of one waiter, %lu sleeps\n", waits, duo.sleeps);
+	if (duo.wrong) {
+		pr_err("%lu waits ended too early\n", duo.wrong);
+		return -EIO;
+	}
+	return 0;
+}
+
+static int run(unsigned long waits)
+{
+	return run_pairs(waits) ?: run_duo(waits);
 }
 
 static ssize_t stress_write(struct file *file, const char __user *ubuf,

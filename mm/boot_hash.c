@@ -1,83 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hash tables that get their size at boot.
+ * The register of hash tables that alloc_large_system_hash() makes, and the
+ * parameters that size them.
  *
- * How many buckets?
+ *	hash_entries=NAME:N[,NAME:N...]
  *
- * A table is fast while its chains are short, and chains are short while
- * there is about a bucket for each object. How many objects a cache can hold
- * follows from memory, so a struct boot_hash names the bytes of memory for
- * one bucket. Above 64 GiB objects become larger and fewer rather than more:
- * each time memory quadruples, the table only doubles, as in
- * alloc_large_system_hash(), which has always done so for the tables of the
- * VFS. Tables whose objects follow the CPUs name buckets for each CPU.
+ * sets the number of buckets of any of them. NAME follows from the title that
+ * the table has in the boot log: see boot_hash_name(). An invalid value gets
+ * one warning, which says what was expected and what is used instead, and the
+ * machine boots.
  *
- * Bigger is not better for its own sake. In a table with more buckets than
- * objects the chain is one object long, and what is left to pay is the cache
- * miss on the bucket: one that a smaller table might not have taken. So a
- * table that did not follow memory before has a maximum, reasoned from the
- * objects that can be in use, where it is defined; and /proc/hashstats shows
- * bytes beside chains.
+ *	hash_memory=SIZE or hash_memory=max
  *
- *	          min      mem / mem_per_bucket       max
- *	 buckets   |______________/                ____|
- *	           .             /               _/
- *	           .            /            __/   .
- *	           .           /         __/       .
- *	           .          /       _/ (doubles when memory quadruples)
- *	           +---------+-------+-------------+------> memory
- *	                          64 GiB
+ * makes automatic sizes follow SIZE, or the memory that can be plugged in,
+ * instead of the memory at boot.
  *
- * The administrator may choose any size from 2 buckets to what 1/16 of memory
- * holds, 1/256 for a table of which there are several:
- * hash_entries=NAME:N[,NAME:N...] on the command line, with the names of
- * /proc/hashstats. What cannot be taken is named in one warning, and the
- * machine boots: text that is no size is passed over, a size out of range
- * becomes the nearest possible one.
+ * A larger table is not always faster. With more buckets than objects, a chain
+ * holds one object, and the cost of a lookup is the cache miss on the bucket,
+ * which a smaller table may avoid.
  */
 
 #define pr_fmt(fmt) "boot_hash: " fmt
 
-#include <linux/boot_hash.h>
-#include <linux/cpumask.h>
 #include <linux/ctype.h>
 #include <linux/export.h>
 #include <linux/init.h>
 #include <linux/kstrtox.h>
-#include <linux/math.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
+#include <linux/memblock.h>
 #include <linux/mm.h>
-#include <linux/rwsem.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/wait_bit.h>
 
-#include "boot_hash_policy.h"
-#include "internal.h"
+#include "boot_hash.h"
 
-/* Guards the list, and what is subtracted from counters since a reset. */
-DECLARE_RWSEM(boot_hash_rwsem);
-/* In the order of their serial numbers. */
-LIST_HEAD(boot_hash_tables);
-static unsigned long last_serial;
+struct boot_hash_table boot_hash_tables[BOOT_HASH_TABLES] __ro_after_init;
+unsigned int nr_boot_hash_tables __ro_after_init;
 
-/* What sizes follow, also those of tables that come later. */
-static struct boot_hash_machine machine __ro_after_init;
-
-/* Made later than at boot, and by modules: hash_entries= may name them. */
-static const char * const later_tables[] __initconst = {
-#if IS_ENABLED(CONFIG_FS_MBCACHE)
-	"mbcache",
-#endif
-	NULL
-};
+/* Bytes of all tables in the register. */
+static u64 total_bytes __initdata;
 
 const char *boot_hash_origin_name(enum boot_hash_origin origin)
 {
 	static const char * const names[] = {
 		[BOOT_HASH_FIXED]	= "fixed",
 		[BOOT_HASH_MEMORY]	= "memory",
-		[BOOT_HASH_CPUS]	= "cpus",
 		[BOOT_HASH_MINIMUM]	= "minimum",
 		[BOOT_HASH_MAXIMUM]	= "maximum",
 		[BOOT_HASH_CMDLINE]	= "command line",
@@ -87,131 +55,39 @@ const char *boot_hash_origin_name(enum boot_hash_origin origin)
 	return names[origin];
 }
 
-/* Buckets for the memory of @machine, without any limit. */
-static u64 buckets_for_memory(const struct boot_hash *hash,
-			      const struct boot_hash_machine *machine)
-{
-	unsigned int shift = ilog2(hash->mem_per_bucket);
-	u64 memory = (u64)machine->kernel_pages << PAGE_SHIFT;
-	u64 step;
-
-	/* Equal machines differ by what firmware and image take. */
-	memory = round_up(memory, SZ_1M);
-	if (IS_ENABLED(CONFIG_64BIT)) {
-		for (step = SZ_64G; step < memory; step <<= 2)
-			shift++;
-	}
-	return roundup_pow_of_two(max_t(u64, memory >> shift, 1));
-}
-
-/* A table may have 1/16 of memory; one of several of its name 1/256. */
-static unsigned int share_of_memory(const struct boot_hash *hash)
-{
-	return hash->instance ? 256 : 16;
-}
-
-/* What that share of the memory of @machine holds. */
-static u64 buckets_most(const struct boot_hash *hash,
-			const struct boot_hash_machine *machine)
-{
-	u64 most = ((u64)machine->all_pages << PAGE_SHIFT) /
-		   share_of_memory(hash);
-
-	most = div64_u64(most, hash->bucket_size);
-	most = clamp_t(u64, most, BOOT_HASH_FEWEST, BOOT_HASH_MOST);
-	return rounddown_pow_of_two(most);
-}
-
 /**
- * boot_hash_buckets - size of a table when the administrator names none
- * @hash: the table
- * @machine: what the size follows
- * @origin: what decided
+ * boot_hash_name - make the name of a table from its title
+ * @name: where the name goes
+ * @title: as passed to alloc_large_system_hash()
  *
- * Context: any.
- * Return: number of buckets, a power of two.
+ * Lower case, '-' for a blank, and without "-cache" at the end: "Dentry cache"
+ * becomes "dentry" and "TCP established" becomes "tcp-established".
  */
-unsigned long boot_hash_buckets(const struct boot_hash *hash,
-				const struct boot_hash_machine *machine,
-				enum boot_hash_origin *origin)
+void __init boot_hash_name(char name[BOOT_HASH_NAME_LEN], const char *title)
 {
-	u64 least = max(hash->min, BOOT_HASH_FEWEST);
-	u64 most = buckets_most(hash, machine);
-	u64 buckets = 0;
+	char *end;
 
-	*origin = BOOT_HASH_FIXED;
-	if (hash->mem_per_bucket) {
-		*origin = BOOT_HASH_MEMORY;
-		buckets = buckets_for_memory(hash, machine);
-		/* The allocator hands out pages: do not waste one. */
-		least = max_t(u64, least, PAGE_SIZE / hash->bucket_size);
-	}
-	if (hash->buckets_per_cpu) {
-		u64 cpus = (u64)hash->buckets_per_cpu * machine->cpus;
-
-		if (cpus > buckets) {
-			*origin = BOOT_HASH_CPUS;
-			buckets = roundup_pow_of_two(cpus);
-		}
-	}
-	least = rounddown_pow_of_two(least);
-	if (buckets < least) {
-		if (*origin != BOOT_HASH_FIXED)
-			*origin = BOOT_HASH_MINIMUM;
-		buckets = least;
-	}
-	if (hash->max)
-		most = min_t(u64, most, rounddown_pow_of_two(hash->max));
-	if (buckets > most) {
-		*origin = BOOT_HASH_MAXIMUM;
-		buckets = most;
-	}
-	return buckets;
+	strscpy(name, title, BOOT_HASH_NAME_LEN);
+	for (end = name; *end; end++)
+		*end = *end == ' ' ? '-' : tolower(*end);
+	end -= strlen("-cache");
+	if (end > name && !strcmp(end, "-cache"))
+		*end = '\0';
 }
 
 /**
- * boot_hash_limit - size of a table for which the administrator named one
- * @hash: the table
- * @machine: gives the upper bound
- * @wanted: buckets that were asked for, not 0
- * @origin: what decided
- *
- * Context: any.
- * Return: number of buckets, the next power of two within what can work.
- */
-unsigned long boot_hash_limit(const struct boot_hash *hash,
-			      const struct boot_hash_machine *machine,
-			      unsigned long long wanted,
-			      enum boot_hash_origin *origin)
-{
-	u64 most = buckets_most(hash, machine);
-
-	if (wanted < BOOT_HASH_FEWEST) {
-		*origin = BOOT_HASH_MINIMUM;
-		return BOOT_HASH_FEWEST;
-	}
-	if (wanted > most) {
-		*origin = BOOT_HASH_MAXIMUM;
-		return most;
-	}
-	*origin = BOOT_HASH_CMDLINE;
-	return roundup_pow_of_two(wanted);
-}
-
-/**
- * boot_hash_parse - read a number of buckets
+ * boot_hash_parse - read a number
  * @value: the text, not necessarily terminated
  * @len: its length
- * @buckets: where the number goes
+ * @number: where the number goes
  *
  * Decimal, or hexadecimal with 0x, and K, M or G behind it for the powers of
- * 1024. Stricter than memparse(), which takes what it can and is silent.
+ * 1024. memparse() accepts any text and reports no error.
  *
- * Context: any.
- * Return: 0; -EINVAL for what is no such number, among it a sign, a space and
- * nothing at all; -ERANGE when it does not fit into 64 bits.
+ * Return: 0; -EINVAL if the text is no such number (a sign and a blank are
+ * not accepted); -ERANGE if it does not fit into 64 bits.
  */
-int boot_hash_parse(const char *value, size_t len, unsigned long long *buckets)
+int __init boot_hash_parse(const char *value, size_t len, unsigned long long *number)
 {
 	char digits[32];
 	unsigned int shift = 0;
@@ -230,48 +106,42 @@ int boot_hash_parse(const char *value, size_t len, unsigned long long *buckets)
 		shift += 10;
 		len--;
 	}
-	/* kstrtoull() takes a plus sign and a newline. */
+	/* kstrtoull() accepts a plus sign and a newline. */
 	if (!len || !isdigit(value[0]) || !isxdigit(value[len - 1]))
 		return -EINVAL;
 	if (len >= sizeof(digits))
 		return -ERANGE;
 	memcpy(digits, value, len);
 	digits[len] = '\0';
-	/* No octal: 010 buckets are ten. */
-	err = kstrtoull(digits, tolower(digits[1]) == 'x' ? 16 : 10, buckets);
+	/* No octal: 010 is ten. */
+	err = kstrtoull(digits, tolower(digits[1]) == 'x' ? 16 : 10, number);
 	if (err)
 		return err;
-	if (*buckets > U64_MAX >> shift)
+	if (*number > U64_MAX >> shift)
 		return -ERANGE;
-	*buckets <<= shift;
+	*number <<= shift;
 	return 0;
 }
-EXPORT_SYMBOL_GPL(boot_hash_parse);
 
-/*
- * What the command line asks for. It is read before the tables are made and
- * is kept as text, which stays after boot, so that a warning can say what was
- * used instead. @claimed and @said are guarded by boot_hash_rwsem.
- */
+/* The command line, as text until the tables that it names are made. */
 struct boot_hash_request {
-	const char	*param;		/* the parameter, for warnings */
+	const char	*param;
 	const char	*name;
 	unsigned int	name_len;
 	const char	*value;
 	unsigned int	value_len;
 	bool		claimed;	/* there is such a table */
-	bool		said;		/* that it was not taken as it is */
 };
 
 #define BOOT_HASH_REQUESTS	64
 
-static struct boot_hash_request requests[BOOT_HASH_REQUESTS];
-static unsigned int nr_requests __ro_after_init;
+static struct boot_hash_request requests[BOOT_HASH_REQUESTS] __initdata;
+static unsigned int nr_requests __initdata;
 
 static void __init add_request(const struct boot_hash_request *request)
 {
 	if (nr_requests == BOOT_HASH_REQUESTS) {
-		pr_warn("%s: more than %u sizes, %.*s ignored\n",
+		pr_warn("%s: more than %u sizes, ignoring '%.*s'\n",
 			request->param, BOOT_HASH_REQUESTS,
 			(int)request->name_len, request->name);
 		return;
@@ -279,43 +149,14 @@ static void __init add_request(const struct boot_hash_request *request)
 	requests[nr_requests++] = *request;
 }
 
-/**
- * boot_hash_setup - take a parameter that names the size of one table
- * @hash: the table
- * @param: the parameter, without the equals sign
- * @value: what stands behind it; kept
- *
- * For parameters from before hash_entries=, with the same meaning. The last
- * one on the command line decides.
- *
- * Context: from a __setup() function.
- * Return: 1, for __setup().
- */
-int __init boot_hash_setup(struct boot_hash *hash, const char *param,
-			   char *value)
-{
-	struct boot_hash_request request = {
-		.param		= param,
-		.name		= hash->name,
-		.name_len	= strlen(hash->name),
-		.value		= value,
-		.value_len	= strlen(value),
-	};
-
-	add_request(&request);
-	return 1;
-}
-
 static int __init hash_entries_setup(char *str)
 {
-	const char *end = str + strlen(str);
-
-	for (;;) {
+	while (str) {
 		size_t len = strcspn(str, ",");
 		const char *colon = memchr(str, ':', len);
 
 		if (!colon || colon == str) {
-			pr_warn("hash_entries=%.*s: NAME:BUCKETS is accepted, ignored\n",
+			pr_warn("hash_entries: expected NAME:BUCKETS, ignoring '%.*s'\n",
 				(int)len, str);
 		} else {
 			struct boot_hash_request request = {
@@ -328,327 +169,281 @@ static int __init hash_entries_setup(char *str)
 
 			add_request(&request);
 		}
-		str += len;
-		if (str == end)
-			return 1;
-		str++;
+		str = str[len] ? str + len + 1 : NULL;
 	}
+	return 0;
 }
-__setup("hash_entries=", hash_entries_setup);
+early_param("hash_entries", hash_entries_setup);
 
-/* Does @request name @hash? */
-static bool is_for(const struct boot_hash_request *request,
-		   const struct boot_hash *hash)
+/* Parameters from before hash_entries=, for one table each. */
+static int __init add_old_request(const char *param, const char *name,
+				  const char *value)
 {
-	return strlen(hash->name) == request->name_len &&
-	       !strncmp(hash->name, request->name, request->name_len);
-}
+	struct boot_hash_request request = {
+		.param		= param,
+		.name		= name,
+		.name_len	= strlen(name),
+		.value		= value ?: "",
+		.value_len	= strlen(value ?: ""),
+	};
 
-/* The size that memory gives an optional table. */
-#define AUTO_SIZE	U64_MAX
-
-/* Why the text of @request is no size of @hash; NULL if it is one. */
-static const char *not_a_size(const struct boot_hash_request *request,
-			      const struct boot_hash *hash,
-			      unsigned long long *wanted)
-{
-	bool optional = hash->flags & BOOT_HASH_OPTIONAL;
-
-	if (optional && request->value_len == strlen("auto") &&
-	    !strncmp(request->value, "auto", request->value_len)) {
-		*wanted = AUTO_SIZE;
-		return NULL;
-	}
-	if (boot_hash_parse(request->value, request->value_len, wanted))
-		return optional ?
-		       "is no number of buckets (N, NK, NM, NG or auto)" :
-		       "is no number of buckets (N, NK, NM or NG)";
-	if (!*wanted && !optional)
-		return "is no size (2 or more)";
-	if (*wanted == AUTO_SIZE)
-		--*wanted;
-	return NULL;
+	add_request(&request);
+	return 0;
 }
 
-/* Buckets for what the command line asks for; 0 if for no table. */
-static unsigned long buckets_for_request(const struct boot_hash *hash,
-					 unsigned long long wanted,
-					 enum boot_hash_origin *origin)
+static int __init dhash_entries_setup(char *str)
 {
-	if (hash->flags & BOOT_HASH_OPTIONAL) {
-		if (wanted == AUTO_SIZE)
-			return boot_hash_buckets(hash, &machine, origin);
-		if (!wanted) {
-			*origin = BOOT_HASH_OFF;
-			return 0;
-		}
-	}
-	return boot_hash_limit(hash, &machine, wanted, origin);
+	return add_old_request("dhash_entries", "dentry", str);
+}
+early_param("dhash_entries", dhash_entries_setup);
+
+static int __init ihash_entries_setup(char *str)
+{
+	return add_old_request("ihash_entries", "inode", str);
+}
+early_param("ihash_entries", ihash_entries_setup);
+
+static int __init mhash_entries_setup(char *str)
+{
+	return add_old_request("mhash_entries", "mount", str);
+}
+early_param("mhash_entries", mhash_entries_setup);
+
+static int __init mphash_entries_setup(char *str)
+{
+	return add_old_request("mphash_entries", "mountpoint", str);
+}
+early_param("mphash_entries", mphash_entries_setup);
+
+/* Does @request name @table? */
+static bool __init is_for(const struct boot_hash_request *request,
+			  const struct boot_hash_table *table)
+{
+	return strlen(table->name) == request->name_len &&
+	       !strncmp(table->name, request->name, request->name_len);
 }
 
-/* Is @request taken as it is? If not, say what was used instead. */
-static void check_request(struct boot_hash_request *request,
-			  const struct boot_hash *hash)
+/* The automatic size, for a table with HASH_OPTIONAL. */
+static bool __init is_auto(const struct boot_hash_request *request)
 {
-	enum boot_hash_origin origin;
-	unsigned long long wanted;
-	const char *why = not_a_size(request, hash, &wanted);
-
-	if (!why) {
-		if (hash->flags & BOOT_HASH_OPTIONAL &&
-		    (!wanted || wanted == AUTO_SIZE))
-			return;
-		boot_hash_limit(hash, &machine, wanted, &origin);
-		if (origin == BOOT_HASH_CMDLINE)
-			return;
-		if (origin == BOOT_HASH_MINIMUM)
-			why = "is too few (2 or more)";
-		else if (hash->instance)
-			why = "is more than 1/256 of memory holds";
-		else
-			why = "is more than 1/16 of memory holds";
-	}
-	request->said = true;
-	pr_warn("%s: %s buckets: '%.*s' %s, used: %lu (%s)\n", request->param,
-		hash->name, (int)request->value_len, request->value, why,
-		hash->nr_buckets, boot_hash_origin_name(hash->origin));
+	return request->value_len == strlen("auto") &&
+	       !strncmp(request->value, "auto", request->value_len);
 }
 
-static unsigned long choose_buckets(struct boot_hash *hash)
+/**
+ * boot_hash_clamp - number of buckets for a number from the command line
+ * @wanted: what was asked for
+ * @bounds: of the table
+ * @origin: set to what decided
+ *
+ * Return: the power of two within @bounds that is next to @wanted.
+ */
+unsigned long __init boot_hash_clamp(unsigned long long wanted,
+				     const struct boot_hash_bounds *bounds,
+				     enum boot_hash_origin *origin)
 {
-	unsigned long buckets;
-	unsigned int i;
-
-	if (hash->flags & BOOT_HASH_OPTIONAL) {
-		hash->origin = BOOT_HASH_OFF;
-		buckets = 0;
-	} else {
-		buckets = boot_hash_buckets(hash, &machine, &hash->origin);
+	if (wanted < bounds->fewest) {
+		*origin = BOOT_HASH_MINIMUM;
+		return roundup_pow_of_two(bounds->fewest);
 	}
-	for (i = 0; i < nr_requests; i++) {
-		const struct boot_hash_request *request = &requests[i];
-		unsigned long long wanted;
-
-		if (!is_for(request, hash) ||
-		    not_a_size(request, hash, &wanted))
-			continue;
-		buckets = buckets_for_request(hash, wanted, &hash->origin);
+	if (wanted > bounds->most) {
+		*origin = BOOT_HASH_MAXIMUM;
+		return rounddown_pow_of_two(bounds->most);
 	}
-	return buckets;
+	*origin = BOOT_HASH_CMDLINE;
+	return min(roundup_pow_of_two(wanted),
+		   rounddown_pow_of_two(bounds->most));
 }
 
 /*
- * @hash has its table, or none if it is optional and off: say what is not as it
- * was asked for, and enter it.
+ * Apply @request to @table, whose automatic size is @automatic. A request that
+ * is no number leaves the table as it is.
  */
-static void enter(struct boot_hash *hash, unsigned long wanted)
+static void __init apply_request(struct boot_hash_request *request,
+				 struct boot_hash_table *table,
+				 const struct boot_hash_table *automatic,
+				 const struct boot_hash_bounds *bounds,
+				 bool optional)
 {
-	unsigned int i;
-
-	if (hash->nr_buckets < wanted) {
-		hash->origin = BOOT_HASH_MAXIMUM;
-		pr_warn_ratelimited("%s: no memory in one piece for %lu buckets, used: %lu\n",
-				    hash->name, wanted, hash->nr_buckets);
-	}
-	atomic_set(&hash->walkers, 0);
-	down_write(&boot_hash_rwsem);
-	for (i = 0; i < nr_requests; i++) {
-		if (!is_for(&requests[i], hash))
-			continue;
-		requests[i].claimed = true;
-		if (!requests[i].said)
-			check_request(&requests[i], hash);
-	}
-	hash->serial = ++last_serial;
-	list_add_tail(&hash->node, &boot_hash_tables);
-	up_write(&boot_hash_rwsem);
-}
-
-/**
- * boot_hash_alloc - size, allocate and register a table
- * @hash: the table; its members up to @hash->flags are set
- * @flags: HASH_EARLY and HASH_ZERO, as alloc_large_system_hash() takes them
- *
- * The size is what the command line names, else follows the machine. When
- * so much memory is not to be had in one piece the table becomes smaller.
- *
- * Context: __init. With HASH_EARLY before the page allocator is up, without
- * it after that; interrupts may be off. Takes boot_hash_rwsem. With hashdist
- * the pages are interleaved if numa_policy_init() has run.
- * Return: the buckets, @hash->nr_buckets of them; NULL for a table that is
- * optional if nobody asked for it. Panics if there is no page.
- */
-void *__init boot_hash_alloc(struct boot_hash *hash, int flags)
-{
-	unsigned long buckets;
-
-	machine.kernel_pages = nr_kernel_pages;
-	machine.all_pages = nr_all_pages;
-	machine.cpus = num_possible_cpus();
-	buckets = choose_buckets(hash);
-	if (!buckets) {
-		enter(hash, 0);
-		return NULL;
-	}
-	/* A high limit would switch off the scaling, but that is done here. */
-	hash->table = alloc_large_system_hash(hash->title, hash->bucket_size,
-					      buckets, 0, flags, &hash->bits,
-					      NULL, 0, buckets);
-	hash->nr_buckets = 1UL << hash->bits;
-	enter(hash, buckets);
-	return hash->table;
-}
-
-/**
- * boot_hash_create - size, allocate and register a table after boot
- * @hash: the table; its members up to @hash->flags are set, the others 0
- *
- * For modules, and for caches that come and go. All that have one name are
- * sized alike, by the memory that there was at boot or by the command line.
- * When there is not so much memory the table becomes smaller.
- *
- * Context: process context, may sleep; allocates with GFP_KERNEL and takes
- * boot_hash_rwsem. @hash->chain_length may be called before this returns.
- * Return: the buckets, zeroed; NULL when there is no memory for the fewest.
- */
-void *boot_hash_create(struct boot_hash *hash)
-{
-	unsigned long wanted = choose_buckets(hash), buckets = wanted;
-
-	for (;;) {
-		gfp_t mask = GFP_KERNEL;
-
-		/* Nobody shall be killed for more than the fewest. */
-		if (buckets > max(hash->min, BOOT_HASH_FEWEST))
-			mask |= __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
-		hash->table = kvcalloc(buckets, hash->bucket_size, mask);
-		if (hash->table)
-			break;
-		if (!(mask & __GFP_NOWARN))
-			return NULL;
-		buckets >>= 1;
-	}
-	hash->nr_buckets = buckets;
-	hash->bits = ilog2(buckets);
-	enter(hash, wanted);
-	return hash->table;
-}
-EXPORT_SYMBOL_GPL(boot_hash_create);
-
-/**
- * boot_hash_destroy - take a table out of the register and free its buckets
- * @hash: a table that boot_hash_create() made, without objects
- *
- * Context: process context, may sleep; takes boot_hash_rwsem and waits for
- * those who walk this table just now, but not for walks of others. When it
- * returns nobody calls @hash->chain_length any more.
- */
-void boot_hash_destroy(struct boot_hash *hash)
-{
-	down_write(&boot_hash_rwsem);
-	list_del(&hash->node);
-	up_write(&boot_hash_rwsem);
-	wait_var_event(&hash->walkers, !atomic_read_acquire(&hash->walkers));
-	kvfree(hash->table);
-}
-EXPORT_SYMBOL_GPL(boot_hash_destroy);
-
-/**
- * boot_hash_get_from - find a table of the register and keep it from going
- * @serial: the first number that it may have
- *
- * Context: process context, may sleep; takes boot_hash_rwsem.
- * Return: the table with the lowest number from @serial on, which the caller
- * gives back by boot_hash_put(); NULL if there is none.
- */
-struct boot_hash *boot_hash_get_from(unsigned long serial)
-{
-	struct boot_hash *hash, *found = NULL;
-
-	down_read(&boot_hash_rwsem);
-	list_for_each_entry(hash, &boot_hash_tables, node) {
-		if (hash->serial >= serial) {
-			atomic_inc(&hash->walkers);
-			found = hash;
-			break;
-		}
-	}
-	up_read(&boot_hash_rwsem);
-	return found;
-}
-
-/**
- * boot_hash_put - let a table go
- * @hash: what boot_hash_get_from() gave; not to be touched after this
- *
- * Context: any but NMI.
- */
-void boot_hash_put(struct boot_hash *hash)
-{
-	/*
-	 * Fully ordered: the walk is over before boot_hash_destroy() sees 0.
-	 * After that @hash may be gone, and is but a number to wake_up_var().
-	 */
-	if (atomic_dec_and_test(&hash->walkers))
-		wake_up_var(&hash->walkers);
-}
-
-/* Does @request name a table that may come yet? */
-static bool __init is_for_later(const struct boot_hash_request *request)
-{
-	unsigned int i;
-
-	for (i = 0; later_tables[i]; i++) {
-		if (strlen(later_tables[i]) == request->name_len &&
-		    !strncmp(later_tables[i], request->name, request->name_len))
-			return true;
-	}
-	return false;
-}
-
-/* What came to nothing: names of no table, and no sizes. */
-static void __init check_unclaimed(struct boot_hash_request *request,
-				   const char *names)
-{
-	static const struct boot_hash later __initconst = {};
 	unsigned long long wanted;
-	const char *why;
+	enum boot_hash_origin origin;
 
-	if (!is_for_later(request)) {
-		pr_warn("%s=%.*s:%.*s: no such table, ignored; there are:%s\n",
-			request->param, (int)request->name_len, request->name,
-			(int)request->value_len, request->value, names);
+	request->claimed = true;
+	if (optional && is_auto(request)) {
+		table->nr_buckets = automatic->nr_buckets;
+		table->origin = automatic->origin;
 		return;
 	}
-	why = not_a_size(request, &later, &wanted);
-	if (!why)
+	if (boot_hash_parse(request->value, request->value_len, &wanted)) {
+		pr_warn("%s: %s: expected a number of buckets (N, NK, NM or NG%s), ignoring '%.*s'\n",
+			request->param, table->name, optional ? ", or auto" : "",
+			(int)request->value_len, request->value);
 		return;
-	request->said = true;
-	pr_warn("%s: %.*s buckets: '%.*s' %s, ignored\n", request->param,
-		(int)request->name_len, request->name,
-		(int)request->value_len, request->value, why);
+	}
+	if (optional && !wanted) {
+		table->nr_buckets = 0;
+		table->origin = BOOT_HASH_OFF;
+		return;
+	}
+	table->nr_buckets = boot_hash_clamp(wanted, bounds, &origin);
+	table->origin = origin;
+	if (origin != BOOT_HASH_CMDLINE)
+		pr_warn("%s: %s: expected %llu to %llu buckets, using %lu instead of '%.*s'\n",
+			request->param, table->name, bounds->fewest,
+			bounds->most, table->nr_buckets,
+			(int)request->value_len, request->value);
 }
 
-/* All tables of the kernel are there, but for those that come later. */
+/* The memory that automatic sizes follow, in pages; 0: that of the machine. */
+static unsigned long memory_pages __initdata;
+static bool memory_is_max __initdata;
+
+static int __init hash_memory_setup(char *str)
+{
+	unsigned long long bytes = 0;
+
+	if (str && !strcmp(str, "max")) {
+		memory_is_max = true;
+		return 0;
+	}
+	if (str)
+		boot_hash_parse(str, strlen(str), &bytes);
+	if (bytes < SZ_1M || bytes >> PAGE_SHIFT > ULONG_MAX / 2) {
+		pr_warn("hash_memory: expected a size of 1M or more (N, NK, NM or NG) or max, ignoring '%s'\n",
+			str ?: "");
+		return 0;
+	}
+	memory_is_max = false;
+	memory_pages = bytes >> PAGE_SHIFT;
+	return 0;
+}
+early_param("hash_memory", hash_memory_setup);
+
+/**
+ * boot_hash_pages - the memory that automatic sizes follow
+ * @kernel_pages: memory that the kernel maps at boot, in pages
+ *
+ * hash_memory=max stands for the last page that firmware reports as memory,
+ * memory that can be plugged in later included.
+ *
+ * Return: number of pages.
+ */
+unsigned long __init boot_hash_pages(unsigned long kernel_pages)
+{
+	if (memory_is_max)
+		return max_t(u64, kernel_pages, max_possible_pfn);
+	return memory_pages ?: kernel_pages;
+}
+
+/* All tables together get at most 1/4 of memory. */
+static void __init limit_total(struct boot_hash_table *table,
+			       unsigned long long fewest,
+			       unsigned long all_pages)
+{
+	u64 most = (u64)all_pages << PAGE_SHIFT >> 2;
+	u64 left = most - min(most, total_bytes);
+	unsigned long wanted = table->nr_buckets;
+
+	/* Some tables are made before the size of memory is known. */
+	if (!all_pages)
+		return;
+	while (table->nr_buckets > fewest &&
+	       (u64)table->nr_buckets * table->bucket_size > left)
+		table->nr_buckets >>= 1;
+	if (table->nr_buckets == wanted)
+		return;
+	table->origin = BOOT_HASH_MAXIMUM;
+	pr_warn("%s: expected at most 1/4 of memory for all tables, using %lu buckets instead of %lu\n",
+		table->name, table->nr_buckets, wanted);
+}
+
+/**
+ * boot_hash_choose - let the command line change the size of a table
+ * @table: its name, bucket size, and automatic size and origin
+ * @flags: of alloc_large_system_hash()
+ * @bounds: of the automatic size
+ * @all_pages: memory of the machine in pages, 0 if not known yet
+ *
+ * The last valid request for a table decides. Without HASH_SOFT_LIMITS, its
+ * bounds are those of the automatic size, since code may depend on these.
+ *
+ * Return: number of buckets; 0 if the table has HASH_OPTIONAL and nobody
+ * requested it. @table has the same number, and its origin.
+ */
+unsigned long __init boot_hash_choose(struct boot_hash_table *table, int flags,
+				      const struct boot_hash_bounds *bounds,
+				      unsigned long all_pages)
+{
+	struct boot_hash_bounds hard = *bounds;
+	struct boot_hash_table automatic = *table;
+	bool optional = flags & HASH_OPTIONAL;
+	unsigned int i;
+
+	if (flags & HASH_SOFT_LIMITS) {
+		hard.fewest = 0;
+		/* 1/16, as alloc_large_system_hash() has it by default. */
+		hard.most = div64_ul((u64)all_pages << PAGE_SHIFT >> 4,
+				     table->bucket_size);
+	}
+	/* hash_32(x, 0) is undefined, and so is a shift of a 32-bit hash by 0. */
+	hard.fewest = max(hard.fewest, 2ULL);
+	hard.most = clamp(hard.most, hard.fewest, 0x80000000ULL);
+
+	if (optional) {
+		table->nr_buckets = 0;
+		table->origin = BOOT_HASH_OFF;
+	}
+	for (i = 0; i < nr_requests; i++) {
+		if (is_for(&requests[i], table))
+			apply_request(&requests[i], table, &automatic, &hard,
+				      optional);
+	}
+	if (table->nr_buckets)
+		limit_total(table, hard.fewest, all_pages);
+	return table->nr_buckets;
+}
+
+/**
+ * boot_hash_register - add a table to the register
+ * @table: as boot_hash_choose() left it; copied
+ * @buckets: the table itself, or NULL
+ * @nr_buckets: its buckets, fewer than in @table if memory was short
+ */
+void __init boot_hash_register(struct boot_hash_table *table, void *buckets,
+			       unsigned long nr_buckets)
+{
+	if (nr_buckets < table->nr_buckets) {
+		table->origin = BOOT_HASH_MAXIMUM;
+		pr_warn("%s: no contiguous memory for %lu buckets, using %lu\n",
+			table->name, table->nr_buckets, nr_buckets);
+	}
+	table->table = buckets;
+	table->nr_buckets = nr_buckets;
+	total_bytes += (u64)nr_buckets * table->bucket_size;
+	if (nr_boot_hash_tables == BOOT_HASH_TABLES) {
+		pr_warn("%s: more than %u tables, not registered\n",
+			table->name, BOOT_HASH_TABLES);
+		return;
+	}
+	boot_hash_tables[nr_boot_hash_tables++] = *table;
+}
+
+/* All tables exist: name the requests for others. */
 static int __init boot_hash_unclaimed(void)
 {
-	const struct boot_hash *hash;
-	char names[512];
+	static char names[BOOT_HASH_TABLES * BOOT_HASH_NAME_LEN] __initdata;
 	size_t len = 0;
 	unsigned int i;
 
-	down_write(&boot_hash_rwsem);
-	list_for_each_entry(hash, &boot_hash_tables, node)
+	for (i = 0; i < nr_boot_hash_tables; i++)
 		len += scnprintf(names + len, sizeof(names) - len, " %s",
-				 hash->name);
-	for (i = 0; later_tables[i]; i++)
-		len += scnprintf(names + len, sizeof(names) - len, " %s",
-				 later_tables[i]);
+				 boot_hash_tables[i].name);
 	for (i = 0; i < nr_requests; i++) {
 		if (!requests[i].claimed)
-			check_unclaimed(&requests[i], names);
+			pr_warn("%s: expected one of%s; ignoring '%.*s'\n",
+				requests[i].param, names,
+				(int)requests[i].name_len, requests[i].name);
 	}
-	up_write(&boot_hash_rwsem);
 	return 0;
 }
 late_initcall(boot_hash_unclaimed);

@@ -2,100 +2,108 @@
 /*
  * A hash table in front of the page index.
  *
- * The folios of a file are in an XArray, a radix tree: a random look-up in a
- * large file takes a cache miss a level. Before Linux 2.5 there was one hash
- * table for the pages of all files, sized from memory, and a look-up took a
- * miss for the bucket ("Linux Kernel Hash Table Behavior", CITI technical
- * report 00-1, 2000). This is such a table as a cache of the trees: off unless
- * the command line has hash_entries=page:N, since it helps look-ups at random
- * in one file that has at least a slot for each page, and loses where several
- * files compete for its slots.
+ * The folios of a file are in an XArray, a radix tree. A random lookup in a
+ * large file takes a cache miss for each level. Before Linux 2.5, one hash
+ * table held the pages of all files. It was sized from memory, and a lookup
+ * took one miss for the bucket ("Linux Kernel Hash Table Behavior", CITI
+ * technical report 00-1, 2000). This is such a table, used as a cache of the
+ * trees. It is off unless the command line has hash_entries=page:N. It makes
+ * random lookups faster in a file for which the table has a slot per page. It
+ * makes them slower where several files compete for the slots.
  *
- * It is direct-mapped. A slot holds the folio that was found last for one of
- * the (mapping, index) that share it. The pages of a file are in slots one
- * behind the other, so that a look-up of the next page finds its slot in the
- * same cache line; where a file begins is by golden ratio.
+ * The table is direct-mapped. A slot holds the folio that was found last for
+ * one of the pairs of mapping and index that share the slot. The pages of a
+ * file have consecutive slots, so that a lookup of the next page finds its slot
+ * in the same cache line. The first slot of a file is the golden-ratio hash of
+ * its mapping.
  *
- * Slots promise nothing
- * ---------------------
+ * Slots are hints
+ * ---------------
  *
- * Slots are written without a lock by who has just found a folio in its tree,
- * and nobody clears them: neither when a folio leaves its file nor when it is
- * freed. So whatever is found in a slot is checked against the folio itself:
- * it must have the mapping, a reference is taken, and then it must be unlocked
- * and up to date, and have the mapping and the index. Everything else is looked
- * up in the tree.
+ * A task that has found a folio in its tree writes the slot, without a lock.
+ * Nothing clears a slot when a folio leaves its file or is freed. So each
+ * lookup checks the folio itself: it must have the mapping; then the lookup
+ * takes a reference; then the folio must be unlocked and up to date, and have
+ * the mapping and the index. In all other cases the lookup uses the tree.
  *
- * The reference. Slots outlive the folio, so what is tried to be got may be
- * any page by now. Its struct page is there: see "Memory that goes". Frozen,
- * free and tail pages have no references, and folio_try_get() fails. On any
- * other page the reference is as harmless as that of the page cache (see
- * "Lockless page cache" in mm/filemap.c), of GUP-fast and of who walks page
- * frames, such as page_idle.
+ * Reference. A slot outlives its folio, so it may point to any page by now. The
+ * struct page exists: see "Memory that goes offline". Frozen, free and tail
+ * pages have a reference count of 0, and folio_try_get() fails. On any other
+ * page the reference is as harmless as those that the lockless page cache
+ * (see mm/filemap.c), GUP-fast and walkers of page frames such as page_idle
+ * take.
  *
- * Unlocked. The place of a folio, which is its mapping, its index, its size and
- * where it is in the tree, changes under its lock, or while nobody else can get
- * a reference. There is no moment in which all of it changes: migration gives
- * the old folio its references back before it takes its mapping, a collapse
- * unlocks the new folio before the old ones lose theirs, and a split has tails
- * with references before they are in the tree. But all these folios are locked
- * meanwhile. So if the folio is not locked while we have a reference, either
- * the change is over, and is seen, since folio_unlock() is a release; or it has
- * not begun. In the latter case migration, split and reclaim meet our
- * reference, and give up; a collapse leaves the data as they are; and after a
- * truncation the look-up is as one that came before.
+ * Unlocked. The place of a folio is its mapping, its index, its size and its
+ * position in the tree. The place changes only while the folio is locked, or
+ * while nobody else can get a reference. It does not change in one step:
+ * migration thaws the references of the old folio before it clears its mapping,
+ * a collapse unlocks the new folio before the old ones lose their mapping, and
+ * the tails of a split have references before they are in the tree. But all
+ * these folios are locked meanwhile. So if the folio is unlocked while the
+ * lookup has a reference, there are two cases. Either the change is complete,
+ * and the lookup sees it, since folio_unlock() is a release. Or the change has
+ * not begun. Then migration, split and reclaim see the reference and give up; a
+ * collapse does not change the data; and with truncation, the lookup comes
+ * before it.
  *
- * Who adds a folio locks it, and then writes the index before the mapping. The
- * mapping is read first, before the reference is taken, so what has the new
- * mapping is seen as locked until it is in the tree, or has failed to get there.
- * The latter must not be seen at all: filemap_add_folio() relies on it that
- * nobody waits for the lock then.
+ * Code that adds a folio locks it, and then writes the index before the
+ * mapping (filemap_set_place()). A lookup reads the mapping first, before it
+ * takes the reference. So if it sees the new mapping, it also sees the lock,
+ * until the folio is in the tree or could not be added.
  *
- * Up to date. Pages that a file system gives the mapping and index of a file
- * without adding them (f2fs, for compressed data) are not.
+ * Up to date. If a folio cannot be added, filemap_add_folio() clears the mapping
+ * and then the lock, without a barrier, because no task can be waiting for that
+ * lock. A lookup may see these two stores in the other order: an unlocked folio
+ * that has the mapping but is not in the tree. It does not use such a folio,
+ * because file systems set the uptodate flag after they have added a folio.
+ * Two do it before: hugetlb and secretmem, and these do not use the table.
+ * Folios to which a file system gives the mapping and index of a file without
+ * adding them (f2fs, for compressed data) are not up to date either.
  *
  * Case by case:
  *
- * - Large folios: each index has a slot of its own, which holds the folio; the
- *   index may be anywhere in it.
- * - Split, collapse, migration: locked meanwhile. Afterwards the folio no longer
- *   has all of its indices, or no longer has the mapping.
- * - Truncation, invalidation, reclaim: the mapping is taken from the folio
- *   under the lock of the tree, in the same critical section that takes the
- *   folio from the tree. A look-up that begins after truncation does not see it.
- * - Shadow entries, values: never in a slot, so these are found in the tree.
+ * - Large folios: each index has its own slot, which holds the folio. The index
+ *   may be anywhere in the folio.
+ * - Split, collapse, migration: the folio is locked meanwhile. Afterwards it no
+ *   longer has all of its indices, or no longer has the mapping.
+ * - Truncation, invalidation, reclaim: these clear the mapping of the folio and
+ *   remove it from the tree in one critical section of the lock of the tree.
+ *   A lookup that begins after truncation does not find the folio.
+ * - Shadow entries and values are never in a slot. They are found in the tree.
  * - DAX: its entries are values. Its struct pages are never in a slot.
- * - shmem: a folio may leave its mapping for the swap cache and come back, up
- *   to date, only to fail. So look-ups in shmem and in the swap cache do not
- *   ask (see get_hashed_entry()), and what is swap-backed neither enters nor is
- *   taken.
- * - hugetlb: neither enters nor is taken, as it is up to date before it is added.
- * - nilfs2 moves folios to another mapping, or a node to another index, in steps,
- *   all under the folio lock.
- * - An inode that goes has no folio left with its mapping, so another one may
- *   have its address.
+ * - shmem: a folio may leave its mapping for the swap cache and come back up to
+ *   date, and then fail to be added. So lookups in shmem and in the swap cache
+ *   do not use the table, and swap-backed folios are neither stored nor
+ *   returned.
+ * - hugetlb: its folios are neither stored nor returned.
+ * - secretmem: lookups in its mappings do not use the table.
+ * - nilfs2 moves folios to another mapping, or a node to another index, in
+ *   several steps, all under the folio lock.
+ * - When an inode is freed, no folio has its mapping. So another inode may be
+ *   allocated at the same address.
  *
- * Memory that goes
- * ----------------
+ * Memory that goes offline
+ * ------------------------
  *
- * Slots with pages of a range of memory are cleared when it has gone offline,
- * and after a grace period nobody looks at these any more. None can come back:
- * who writes a slot has a reference on the folio, and pages with references
- * do not go offline. Memory of devices is removed otherwise, but is never in
- * a slot. Of the struct pages of hugetlb that are mapped read-only,
- * folio_try_get() knows.
+ * When a range of memory has gone offline, its pages are removed from all slots,
+ * and after a grace period no lookup reads these struct pages any more. None
+ * can come back: a task that writes a slot has a reference on the folio, and
+ * pages with references do not go offline. Device memory is removed in another
+ * way, but is never in a slot. folio_try_get() handles struct pages of hugetlb
+ * that are mapped read-only.
  */
 
-#define pr_fmt(fmt) "page_hash: " fmt
-
-#include <linux/boot_hash.h>
 #include <linux/hash.h>
+#include <linux/hashstats.h>
+#include <linux/memblock.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/notifier.h>
 #include <linux/pagemap.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/secretmem.h>
+#include <linux/shmem_fs.h>
 
 #include "page_hash.h"
 
@@ -111,9 +119,9 @@ static struct folio **slot_of(const struct page_hash *hash,
 }
 
 /*
- * Is @folio, on which the caller has a reference, in @mapping at @index? The
- * order matters: see "Unlocked" above. folio_test_uptodate() has a read barrier
- * behind the flags, which pairs with the release in folio_unlock().
+ * Is @folio in @mapping at @index? The caller has a reference. The order of the
+ * tests matters: see "Unlocked" above. folio_test_uptodate() has a read barrier
+ * after it reads the flags, which pairs with the release in folio_unlock().
  */
 static bool is_at(struct folio *folio, const struct address_space *mapping,
 		  pgoff_t index)
@@ -127,15 +135,27 @@ static bool is_at(struct folio *folio, const struct address_space *mapping,
 }
 
 /**
+ * page_hash_serves - may lookups in a mapping use the table?
+ * @mapping: the mapping
+ *
+ * Return: false for shmem, the swap cache and secretmem; see "Case by case"
+ * above.
+ */
+bool page_hash_serves(struct address_space *mapping)
+{
+	return mapping->host && !shmem_mapping(mapping) &&
+	       !secretmem_mapping(mapping);
+}
+
+/**
  * page_hash_find_in - find a folio by its slot
  * @hash: the table
- * @mapping: the file
+ * @mapping: mapping of the file; page_hash_serves() it
  * @index: index of a page of the folio, in pages
- * @used: was there anything in the slot?
+ * @used: set to whether the slot has a folio
  *
- * Context: any; the caller holds the RCU read lock.
- * Return: the folio, up to date when this looked, with a reference; NULL if
- * the tree must be asked.
+ * Context: any but NMI; the caller holds the RCU read lock.
+ * Return: the folio, with a reference; NULL if the caller must use the tree.
  */
 struct folio *page_hash_find_in(const struct page_hash *hash,
 				struct address_space *mapping, pgoff_t index,
@@ -146,7 +166,7 @@ struct folio *page_hash_find_in(const struct page_hash *hash,
 	*used = folio;
 	if (!folio)
 		return NULL;
-	/* Pairs with smp_wmb() in filemap_set_place(): the lock is seen. */
+	/* Pairs with smp_wmb() in filemap_set_place(): the lock is visible. */
 	if (smp_load_acquire(&folio->mapping) != mapping)
 		return NULL;
 	if (!folio_try_get(folio))
@@ -160,8 +180,8 @@ struct folio *page_hash_find_in(const struct page_hash *hash,
 /**
  * page_hash_add_to - remember a folio
  * @hash: the table
- * @mapping: the file
- * @index: the index by which it was found, in pages
+ * @mapping: mapping of the file; page_hash_serves() it
+ * @index: the index by which the folio was found, in pages
  * @folio: the folio; the caller has a reference
  *
  * Context: any; takes no lock.
@@ -174,7 +194,7 @@ void page_hash_add_to(const struct page_hash *hash,
 
 	if (folio_test_swapbacked(folio) || folio_test_hugetlb(folio))
 		return;
-	/* A folio that was not up to date may be there already. */
+	/* A folio that was not up to date before may already be there. */
 	if (READ_ONCE(*slot) != folio)
 		WRITE_ONCE(*slot, folio);
 }
@@ -185,8 +205,10 @@ void page_hash_add_to(const struct page_hash *hash,
  * @start_pfn: the first page frame
  * @nr_pages: number of page frames
  *
- * Context: process context, sleeps for a grace period; no folio of the range
- * is in use. When it returns nobody looks at these folios any more.
+ * No folio of the range may be in use. After this function has returned, no
+ * lookup reads the struct pages of the range.
+ *
+ * Context: process context, sleeps for a grace period.
  */
 void page_hash_forget_in(const struct page_hash *hash, unsigned long start_pfn,
 			 unsigned long nr_pages)
@@ -196,7 +218,7 @@ void page_hash_forget_in(const struct page_hash *hash, unsigned long start_pfn,
 	for (i = 0; i <= hash->mask; i++) {
 		struct folio *folio = READ_ONCE(hash->slots[i]);
 
-		/* Whatever else was written meanwhile is found in its tree. */
+		/* This may drop a newer folio, which is found in its tree. */
 		if (folio && folio_pfn(folio) - start_pfn < nr_pages)
 			WRITE_ONCE(hash->slots[i], NULL);
 		cond_resched();
@@ -206,33 +228,23 @@ void page_hash_forget_in(const struct page_hash *hash, unsigned long start_pfn,
 
 #ifdef CONFIG_PAGE_HASH
 
-static unsigned int slot_is_used(void *slot, unsigned int max)
-{
-	return READ_ONCE(*(struct folio **)slot) ? 1 : 0;
-}
+static DEFINE_PER_CPU(struct hashstats_lookups, page_hash_lookups);
 
-static DEFINE_PER_CPU(struct boot_hash_lookups, page_hash_lookups);
-
-static struct boot_hash page_boot_hash = {
-	.name		= "page",
-	.title		= "Page",
-	.bucket_size	= sizeof(struct folio *),
-	/* What `auto' means: a slot a page. */
-	.mem_per_bucket	= PAGE_SIZE,
-	.chain_length	= slot_is_used,
+static const struct hashstats_info page_hash_info = {
+	.chain		= HASHSTATS_SLOT,
+	.guard		= HASHSTATS_RCU,
 	.lookups	= &page_hash_lookups,
-	.flags		= BOOT_HASH_OPTIONAL | BOOT_HASH_DIRECT_MAPPED,
 };
 
 /**
  * page_hash_find - find a folio without its tree
- * @mapping: the file
+ * @mapping: mapping of the file; page_hash_serves() it
  * @index: index of a page of the folio, in pages
  *
  * Call it behind page_hash_is_on() only.
  *
  * Context: any but NMI; takes the RCU read lock.
- * Return: the folio with a reference; NULL if the tree must be asked.
+ * Return: the folio, with a reference; NULL if the caller must use the tree.
  */
 struct folio *page_hash_find(struct address_space *mapping, pgoff_t index)
 {
@@ -242,14 +254,14 @@ struct folio *page_hash_find(struct address_space *mapping, pgoff_t index)
 	rcu_read_lock();
 	folio = page_hash_find_in(&page_hash, mapping, index, &used);
 	rcu_read_unlock();
-	if (boot_hash_counts())
-		boot_hash_count_lookup(&page_boot_hash, folio, used);
+	if (hashstats_counting())
+		hashstats_count_lookup(&page_hash_lookups, folio, used);
 	return folio;
 }
 
 /**
- * page_hash_add - remember what the tree had
- * @mapping: the file
+ * page_hash_add - remember what was found in the tree
+ * @mapping: mapping of the file; page_hash_serves() it
  * @index: the index by which it was found, in pages
  * @entry: what filemap_get_entry() returns; a folio has a reference
  *
@@ -263,7 +275,7 @@ void page_hash_add(struct address_space *mapping, pgoff_t index, void *entry)
 		page_hash_add_to(&page_hash, mapping, index, entry);
 }
 
-/* See "Memory that goes". */
+/* See "Memory that goes offline". */
 static int __meminit page_hash_memory_callback(struct notifier_block *self,
 					       unsigned long action, void *arg)
 {
@@ -275,32 +287,45 @@ static int __meminit page_hash_memory_callback(struct notifier_block *self,
 	return NOTIFY_OK;
 }
 
+/* hash_entries=page:auto gives a slot per page. */
+static void __init page_hash_alloc(int flags)
+{
+	unsigned int mask;
+
+	flags |= HASH_ZERO | HASH_OPTIONAL | HASH_SOFT_LIMITS;
+	page_hash.slots =
+		alloc_large_system_hash("Page", sizeof(*page_hash.slots), 0,
+					PAGE_SHIFT, flags, NULL, &mask, 0, 0);
+	if (page_hash.slots)
+		page_hash.mask = mask;
+}
+
 /**
- * page_hash_init_early - make the table where one node has all the memory
+ * page_hash_init_early - allocate the table unless it is distributed over nodes
  *
- * In the direct mapping, whose pages are larger than those of vmalloc().
+ * The table is then in the direct mapping, which has larger pages than
+ * vmalloc().
  *
  * Context: once at boot, while memory comes from memblock.
  */
 void __init page_hash_init_early(void)
 {
 	if (!hashdist)
-		page_hash.slots = boot_hash_alloc(&page_boot_hash,
-						  HASH_EARLY | HASH_ZERO);
+		page_hash_alloc(HASH_EARLY);
 }
 
 /**
- * page_hash_init - make the table, if not done yet, and let it be asked
+ * page_hash_init - allocate the table if necessary, and enable lookups
  *
  * Context: once at boot, when pages can be allocated.
  */
 void __init page_hash_init(void)
 {
 	if (hashdist)
-		page_hash.slots = boot_hash_alloc(&page_boot_hash, HASH_ZERO);
+		page_hash_alloc(0);
 	if (!page_hash.slots)
 		return;
-	page_hash.mask = page_boot_hash.nr_buckets - 1;
+	hashstats_describe(page_hash.slots, &page_hash_info);
 	hotplug_memory_notifier(page_hash_memory_callback,
 				DEFAULT_CALLBACK_PRI);
 	static_branch_enable(&page_hash_key);

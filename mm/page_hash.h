@@ -10,9 +10,9 @@ struct address_space;
 struct folio;
 
 /**
- * struct page_hash - where folios may be found without their page index
- * @slots: a folio each, or NULL; see mm/page_hash.c for what they promise
- * @mask: number of slots, a power of two, less 1
+ * struct page_hash - a cache of page indexes
+ * @slots: folios that were found last, or NULL; hints only, see mm/page_hash.c
+ * @mask: number of slots, a power of two, minus 1
  */
 struct page_hash {
 	struct folio	**slots;
@@ -30,9 +30,11 @@ void page_hash_forget_in(const struct page_hash *hash, unsigned long start_pfn,
 
 #ifdef CONFIG_PAGE_HASH
 
+bool page_hash_serves(struct address_space *mapping);
+
 DECLARE_STATIC_KEY_FALSE(page_hash_key);
 
-/* Did the command line ask for the table? A NOP in the caller if not. */
+/* Does the table exist? A NOP in the caller if it does not. */
 static __always_inline bool page_hash_is_on(void)
 {
 	return static_branch_unlikely(&page_hash_key);
@@ -56,6 +58,11 @@ static inline void page_hash_init_early(void)
 
 static inline void page_hash_init(void)
 {
+}
+
+static inline bool page_hash_serves(struct address_space *mapping)
+{
+	return false;
 }
 
 static inline struct folio *page_hash_find(struct address_space *mapping,

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit test for mm/page_hash.c: what a slot gives back, and when it does not.
+ * KUnit test for mm/page_hash.c: which folios a lookup returns.
  *
- * The table, the mappings and the places of the folios are the test's own: no
- * folio is in a page cache.
+ * Each test has its own table, mappings and folios. The mapping and the index
+ * of a folio are set by the test: no folio is in a page cache.
  */
 
 #include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/page-flags.h>
 #include <linux/pagemap.h>
 #include <linux/rcupdate.h>
+#include <linux/secretmem.h>
+#include <linux/shmem_fs.h>
 
 #include "page_hash.h"
 
@@ -38,7 +42,7 @@ static void free_folio(void *folio)
 	folio_put(folio);
 }
 
-/* A folio as it is in a page cache, of 1 << @order pages. */
+/* A folio of 1 << @order pages that looks as if it were in a page cache. */
 static struct folio *new_folio(struct kunit *test, unsigned int order,
 			       pgoff_t index)
 {
@@ -53,7 +57,7 @@ static struct folio *new_folio(struct kunit *test, unsigned int order,
 	return folio;
 }
 
-/* Look @index up, and give the reference back. */
+/* Look up @index, and drop the reference. */
 static struct folio *find(const struct page_hash *hash,
 			  struct address_space *mapping, pgoff_t index)
 {
@@ -96,7 +100,7 @@ static void page_hash_test_reference(struct kunit *test)
 	folio_put(folio);
 }
 
-/* Whoever has the slot, and is not what was asked for, keeps its references. */
+/* A folio with another key keeps its reference count. */
 static void page_hash_test_other_key(struct kunit *test)
 {
 	struct page_hash *hash = new_table(test);
@@ -114,7 +118,7 @@ static void page_hash_test_other_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, folio_ref_count(folio));
 }
 
-/* The slot of another index, where a folio says that it is at this one. */
+/* A folio that has moved is not found by the slot of its old index. */
 static void page_hash_test_moved(struct kunit *test)
 {
 	struct page_hash *hash = new_table(test);
@@ -144,7 +148,7 @@ static void page_hash_test_large(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, folio_ref_count(folio));
 }
 
-/* What is a tail page by now, and a page that nobody uses. */
+/* Tail pages, and pages with a reference count of 0. */
 static void page_hash_test_no_reference(struct kunit *test)
 {
 	struct page_hash *hash = new_table(test);
@@ -163,7 +167,7 @@ static void page_hash_test_no_reference(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, folio, find(hash, &one, 5));
 }
 
-/* Truncated: the mapping is gone, the folio is still in use. */
+/* Truncated: the folio has no mapping, but is still in use. */
 static void page_hash_test_truncated(struct kunit *test)
 {
 	struct page_hash *hash = new_table(test);
@@ -175,7 +179,7 @@ static void page_hash_test_truncated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, folio_ref_count(folio));
 }
 
-/* Being added: it has its place, and nobody has said that it is up to date. */
+/* Being added: the folio has its mapping and index, but is not up to date. */
 static void page_hash_test_not_uptodate(struct kunit *test)
 {
 	struct page_hash *hash = new_table(test);
@@ -189,7 +193,7 @@ static void page_hash_test_not_uptodate(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, folio, find(hash, &one, 5));
 }
 
-/* On its way to another place. */
+/* Locked, because its place may be about to change. */
 static void page_hash_test_locked(struct kunit *test)
 {
 	struct page_hash *hash = new_table(test);
@@ -203,7 +207,7 @@ static void page_hash_test_locked(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, folio, find(hash, &one, 5));
 }
 
-/* shmem neither enters nor is taken where it came by another way. */
+/* Swap-backed folios are neither stored nor returned. */
 static void page_hash_test_swapbacked(struct kunit *test)
 {
 	struct page_hash *hash = new_table(test);
@@ -222,6 +226,41 @@ static void page_hash_test_swapbacked(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, find(hash, &one, 6));
 }
 
+static void page_hash_test_shmem(struct kunit *test)
+{
+	struct file *file;
+
+	if (!IS_ENABLED(CONFIG_SHMEM))
+		kunit_skip(test, "no shmem");
+	file = shmem_file_setup("page_hash_test", PAGE_SIZE, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_EXPECT_FALSE(test, page_hash_serves(file->f_mapping));
+	fput(file);
+}
+
+/* secretmem marks folios up to date before it adds them. */
+static void page_hash_test_secretmem(struct kunit *test)
+{
+#ifdef CONFIG_SECRETMEM
+	static struct inode inode;
+	struct address_space mapping = { .host = &inode };
+
+	KUNIT_EXPECT_TRUE(test, page_hash_serves(&mapping));
+	mapping.a_ops = &secretmem_aops;
+	KUNIT_EXPECT_FALSE(test, page_hash_serves(&mapping));
+#else
+	kunit_skip(test, "no secretmem");
+#endif
+}
+
+/* The address spaces of the swap cache have no inode. */
+static void page_hash_test_swap_cache(struct kunit *test)
+{
+	struct address_space mapping = {};
+
+	KUNIT_EXPECT_FALSE(test, page_hash_serves(&mapping));
+}
+
 static void page_hash_test_last_wins(struct kunit *test)
 {
 	struct page_hash *hash = new_table(test);
@@ -234,7 +273,7 @@ static void page_hash_test_last_wins(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, second, find(hash, &one, 5 + SLOTS));
 }
 
-/* The pages of a file do not drive each other out, wherever it begins. */
+/* Consecutive pages of a file have different slots. */
 static void page_hash_test_neighbours(struct kunit *test)
 {
 	struct page_hash *hash = new_table(test);
@@ -275,6 +314,9 @@ static struct kunit_case page_hash_cases[] = {
 	KUNIT_CASE(page_hash_test_not_uptodate),
 	KUNIT_CASE(page_hash_test_locked),
 	KUNIT_CASE(page_hash_test_swapbacked),
+	KUNIT_CASE(page_hash_test_shmem),
+	KUNIT_CASE(page_hash_test_secretmem),
+	KUNIT_CASE(page_hash_test_swap_cache),
 	KUNIT_CASE(page_hash_test_last_wins),
 	KUNIT_CASE(page_hash_test_neighbours),
 	KUNIT_CASE(page_hash_test_forget),

@@ -1,61 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/hashstats: every table of the boot_hash register, its size, how its
- * objects are spread, and what its look-ups cost.
+ * /proc/hashstats: the size of each large system hash table, the distribution of
+ * its objects, and the cost of its lookups.
  *
- * The format is promised in Documentation/ABI/testing/procfs-hashstats: parsers
+ * The format is described in Documentation/ABI/testing/procfs-hashstats: parsers
  * look for labels, so lines may be added.
  */
 
-#include <linux/boot_hash_stats.h>
+#include <linux/capability.h>
 #include <linux/errno.h>
 #include <linux/fs.h>
+#include <linux/hashstats_walk.h>
 #include <linux/init.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-/* Readable by root alone: a spread tells an attacker which keys collide. */
-#define HASHSTATS_MODE	0400
-
 /**
  * struct hashstats_reader - one open file
- * @walked: serial number of the table that @stats is of, or 0
+ * @walked: number of the table that @stats is of, plus 1; or 0
  * @stats: result of the walk
  *
- * seq_file shows a table again when its text did not fit into what was left
- * of the buffer; the table is not walked again for that.
+ * seq_file shows a table again when its text did not fit into the buffer. The
+ * table is not walked again for that.
  */
 struct hashstats_reader {
-	unsigned long		walked;
-	struct boot_hash_stats	stats;
+	unsigned int		walked;
+	struct hashstats	stats;
 };
 
-/*
- * Tables come and go between two reads. The position is the serial number of
- * the next one to show, so none is shown twice, or missed for that.
- */
+/* Position 0 is the head of the file, position N is table N - 1. */
 static void *hashstats_start(struct seq_file *m, loff_t *pos)
 {
-	return *pos ? boot_hash_get_from(*pos) : SEQ_START_TOKEN;
+	struct hashstats_reader *reader = m->private;
+	int err;
+
+	if (!*pos)
+		return SEQ_START_TOKEN;
+	if (*pos > UINT_MAX)
+		return NULL;
+	if (reader->walked != *pos) {
+		reader->walked = 0;
+		err = hashstats_walk(*pos - 1, &reader->stats);
+		if (err)
+			return err == -ENOENT ? NULL : ERR_PTR(err);
+		reader->walked = *pos;
+	}
+	return &reader->stats;
 }
 
 static void hashstats_stop(struct seq_file *m, void *v)
 {
-	if (v && v != SEQ_START_TOKEN)
-		boot_hash_put(v);
 }
 
 static void *hashstats_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	struct hashstats_reader *reader = m->private;
-	const struct boot_hash *hash = v;
-
-	reader->walked = 0;
-	*pos = v == SEQ_START_TOKEN ? 1 : hash->serial + 1;
-	hashstats_stop(m, v);
-	return boot_hash_get_from(*pos);
+	++*pos;
+	return hashstats_start(m, pos);
 }
 
 static void show_thousandths(struct seq_file *m, const char *label, u64 value)
@@ -66,7 +68,7 @@ static void show_thousandths(struct seq_file *m, const char *label, u64 value)
 	seq_printf(m, "%s: %llu.%03u\n", label, whole, rest);
 }
 
-static void show_spread(struct seq_file *m, const struct boot_hash_stats *stats)
+static void show_spread(struct seq_file *m, const struct hashstats *stats)
 {
 	const struct hash_histogram *chains = &stats->chains;
 
@@ -86,8 +88,8 @@ static void show_spread(struct seq_file *m, const struct boot_hash_stats *stats)
 	seq_printf(m, "walk-longest-us: %llu\n", stats->longest_us);
 }
 
-static void show_lookups(struct seq_file *m, const struct boot_hash *hash,
-			 const struct boot_hash_lookups *lookups)
+static void show_lookups(struct seq_file *m, const struct hashstats_info *info,
+			 const struct hashstats_lookups *lookups)
 {
 	u64 all = (u64)lookups->hits + lookups->misses;
 
@@ -100,9 +102,9 @@ static void show_lookups(struct seq_file *m, const struct boot_hash *hash,
 	show_thousandths(m, "nodes-per-counted-miss",
 			 hash_histogram_ratio(lookups->miss_nodes,
 					      lookups->misses));
-	if (hash->flags & BOOT_HASH_DIRECT_MAPPED)
+	if (info->chain == HASHSTATS_SLOT)
 		seq_printf(m, "stale: %lu\n", lookups->miss_nodes);
-	if (hash->flags & BOOT_HASH_CACHED) {
+	if (info->flags & HASHSTATS_CACHED) {
 		seq_printf(m, "cache-hits: %lu\n", lookups->cache_hits);
 		show_thousandths(m, "cache-hit-rate",
 				 hash_histogram_ratio(lookups->cache_hits,
@@ -111,7 +113,7 @@ static void show_lookups(struct seq_file *m, const struct boot_hash *hash,
 	}
 }
 
-static void show_wakes(struct seq_file *m, const struct boot_hash_wakes *wakes)
+static void show_wakes(struct seq_file *m, const struct hashstats_wakes *wakes)
 {
 	/* Summed one after the other while CPUs count on: not below 0. */
 	unsigned long foreign = wakes->examined -
@@ -141,38 +143,25 @@ static void show_rows(struct seq_file *m, const struct hash_histogram *chains)
 	}
 }
 
-static int show_table(struct seq_file *m, struct boot_hash *hash)
+static void show_table(struct seq_file *m, const struct hashstats *stats)
 {
-	struct hashstats_reader *reader = m->private;
-	const struct boot_hash_stats *stats = &reader->stats;
+	const struct hashstats_info *info = stats->info;
+	bool on = hashstats_counting_is_on();
 
-	if (reader->walked != hash->serial) {
-		int err = boot_hash_walk(hash, &reader->stats);
-
-		if (err)
-			return err;
-		reader->walked = hash->serial;
-	}
-	seq_printf(m, "\nname: %s\n", hash->name);
-	if (hash->instance)
-		seq_printf(m, "instance: %s\n", hash->instance);
-	seq_printf(m, "buckets: %lu\n", hash->nr_buckets);
-	seq_printf(m, "bytes: %llu\n", (u64)hash->nr_buckets * hash->bucket_size);
-	seq_printf(m, "sized-by: %s\n", boot_hash_origin_name(hash->origin));
-	if (!hash->nr_buckets)
-		return 0;
-	if (hash->chain_length)
-		show_spread(m, stats);
-	if (hash->lookups &&
-	    (boot_hash_counting_is_on() ||
-	     stats->lookups.hits || stats->lookups.misses ||
+	seq_printf(m, "\nname: %s\n", stats->name);
+	seq_printf(m, "buckets: %lu\n", stats->nr_buckets);
+	seq_printf(m, "bytes: %llu\n", stats->bytes);
+	seq_printf(m, "sized-by: %s\n", stats->sized_by);
+	if (!info)
+		return;
+	show_spread(m, stats);
+	if (info->lookups &&
+	    (on || stats->lookups.hits || stats->lookups.misses ||
 	     stats->lookups.cache_hits))
-		show_lookups(m, hash, &stats->lookups);
-	if (hash->wakes && (boot_hash_counting_is_on() || stats->wakes.wakes))
+		show_lookups(m, info, &stats->lookups);
+	if (info->wakes && (on || stats->wakes.wakes))
 		show_wakes(m, &stats->wakes);
-	if (hash->chain_length)
-		show_rows(m, &stats->chains);
-	return 0;
+	show_rows(m, &stats->chains);
 }
 
 static int hashstats_show(struct seq_file *m, void *v)
@@ -180,10 +169,11 @@ static int hashstats_show(struct seq_file *m, void *v)
 	if (v == SEQ_START_TOKEN) {
 		seq_puts(m, "version: 1\n");
 		seq_printf(m, "counting: %s\n",
-			   boot_hash_counting_is_on() ? "on" : "off");
-		return 0;
+			   hashstats_counting_is_on() ? "on" : "off");
+	} else {
+		show_table(m, v);
 	}
-	return show_table(m, v);
+	return 0;
 }
 
 static const struct seq_operations hashstats_ops = {
@@ -204,6 +194,12 @@ static ssize_t hashstats_write(struct file *file, const char __user *ubuf,
 {
 	char word[8];
 
+	/*
+	 * Not in a container: its root may have CAP_DAC_OVERRIDE, and each
+	 * change of a static key stops all CPUs for a moment.
+	 */
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	if (count >= sizeof(word))
 		return -EINVAL;
 	if (copy_from_user(word, ubuf, count))
@@ -211,11 +207,11 @@ static ssize_t hashstats_write(struct file *file, const char __user *ubuf,
 	word[count] = '\0';
 
 	if (sysfs_streq(word, "on"))
-		boot_hash_counting_set(true);
+		hashstats_counting_set(true);
 	else if (sysfs_streq(word, "off"))
-		boot_hash_counting_set(false);
+		hashstats_counting_set(false);
 	else if (sysfs_streq(word, "reset"))
-		boot_hash_counting_reset();
+		hashstats_counting_reset();
 	else
 		return -EINVAL;
 	return count;
@@ -231,7 +227,8 @@ static const struct proc_ops hashstats_proc_ops = {
 
 static int __init hashstats_init(void)
 {
-	proc_create("hashstats", HASHSTATS_MODE, NULL, &hashstats_proc_ops);
+	/* Only for root: the distribution tells an attacker which keys collide. */
+	proc_create("hashstats", 0600, NULL, &hashstats_proc_ops);
 	return 0;
 }
 fs_initcall(hashstats_init);

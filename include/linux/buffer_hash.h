@@ -2,31 +2,53 @@
 #ifndef _LINUX_BUFFER_HASH_H
 #define _LINUX_BUFFER_HASH_H
 
-#include <linux/boot_hash.h>
+#include <linux/bits.h>
+#include <linux/buffer_head.h>
+#include <linux/hashstats.h>
 #include <linux/init.h>
 #include <linux/types.h>
 
 struct block_device;
-struct buffer_head;
 struct folio;
 
 #ifdef CONFIG_BUFFER_HASH
 
-extern struct boot_hash buffer_boot_hash;
+DECLARE_PER_CPU(struct hashstats_lookups, buffer_hash_lookups);
 
 void __init buffer_hash_init(void);
 struct buffer_head *buffer_hash_find(struct block_device *bdev, sector_t block,
 				     size_t size);
 void buffer_hash_add(struct buffer_head *bh);
-void buffer_hash_remove(struct buffer_head *bh);
+void __buffer_hash_remove(struct buffer_head *bh);
 void buffer_hash_add_folio(struct folio *folio);
-bool buffer_hash_remove_folio(struct folio *folio);
+bool buffer_hash_freeze(struct buffer_head *head);
+void buffer_hash_thaw(struct buffer_head *head);
+bool buffer_hash_evict(struct buffer_head *head);
 
-/* Count what the LRU of a CPU answered. */
+/* Has a buffer with this b_state, or one of several, been in the table? */
+static inline bool buffer_hash_knows(unsigned long b_state)
+{
+	return b_state & BIT(BH_RCU_Free);
+}
+
+/**
+ * buffer_hash_remove - remove a buffer from the table
+ * @bh: any buffer of a folio
+ *
+ * Context: the caller holds the lock of the folio; takes the lock of a bucket
+ * if the buffer is in the table.
+ */
+static inline void buffer_hash_remove(struct buffer_head *bh)
+{
+	if (buffer_hashed(bh))
+		__buffer_hash_remove(bh);
+}
+
+/* Count a lookup that the LRU of a CPU answered. */
 static inline void buffer_hash_count_cache_hit(void)
 {
-	if (boot_hash_counts())
-		boot_hash_count_cache_hit(&buffer_boot_hash);
+	if (hashstats_counting())
+		this_cpu_inc(buffer_hash_lookups.cache_hits);
 }
 
 #else
@@ -53,7 +75,21 @@ static inline void buffer_hash_add_folio(struct folio *folio)
 {
 }
 
-static inline bool buffer_hash_remove_folio(struct folio *folio)
+static inline bool buffer_hash_freeze(struct buffer_head *head)
+{
+	return true;
+}
+
+static inline void buffer_hash_thaw(struct buffer_head *head)
+{
+}
+
+static inline bool buffer_hash_evict(struct buffer_head *head)
+{
+	return true;
+}
+
+static inline bool buffer_hash_knows(unsigned long b_state)
 {
 	return false;
 }

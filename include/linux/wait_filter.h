@@ -7,76 +7,131 @@
  * linux-kernel, 2 May 2004).
  *
  * Tasks that wait for different things share a wait queue when the queues are
- * a hash table. An entry can carry the key that it waits for: it is the member
- * of a struct wait_queue_keyed, or of a structure that begins or continues so
- * (struct wait_bit_queue_entry, struct wait_page_queue), and says so by
- * WQ_FLAG_KEYED. A filtered wake-up compares the keys and calls the wake
- * functions of those that match. An entry without a key may wait for anything,
- * so its function is always called.
+ * a hash table. __wake_up() calls the wake function of every entry in the
+ * queue, by pointer, and the function compares what its task waits for with
+ * the key of the wakeup.
  *
- * The filter saves calls, not the walk: entries that do not match are passed
- * over one by one, under the lock of the queue and with interrupts off. And it
- * does nothing for those who wait for one same key.
+ * The owner of such a table knows the wake functions that are used in it, and
+ * where the entries with these functions have their keys. So it can compare
+ * the keys while it walks the queue, and wake the entries that match without
+ * an indirect call. An entry with any other wake function may wait for
+ * anything, so its function is called.
+ *
+ * This saves calls, not the walk: entries that do not match are passed over
+ * one by one, under the lock of the queue and with interrupts off. It does not
+ * help tasks that wait for the same key.
  */
 
-#include <linux/stddef.h>
+#include <linux/hashstats.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/sched.h>
 #include <linux/wait.h>
 
-struct boot_hash;
-
-/**
- * struct wait_queue_key - what a waiter waits for
- * @word: the folio, the word of the bit, or the variable
- * @nr: the bit; -1 for a variable
- */
-struct wait_queue_key {
-	const void	*word;
-	int		nr;
+/* How an entry in a queue compares with the key of a wakeup. */
+enum wait_match {
+	WAIT_MATCH_NOT,		/* it waits for another object */
+	WAIT_MATCH_OBJECT,	/* for the same object, but not for this event */
+	WAIT_MATCH_KEY,		/* it waits for the key */
+	WAIT_MATCH_UNKNOWN,	/* only its wake function knows */
 };
 
-/**
- * struct wait_queue_keyed - a wait queue entry with WQ_FLAG_KEYED
- * @key: does not change while @entry is in a queue
- * @entry: hangs in the queue
- */
-struct wait_queue_keyed {
-	struct wait_queue_key	key;
-	struct wait_queue_entry	entry;
+typedef enum wait_match wait_match_f(struct wait_queue_entry *entry, void *key);
+typedef int wait_wake_f(struct wait_queue_entry *entry, void *key);
+
+/* What one wakeup did. */
+struct wake_count {
+	unsigned int	examined;
+	unsigned int	matched;
+	unsigned int	called;
 };
 
-/* Does @member of @type have its key before it, as in wait_queue_keyed? */
-#define wait_queue_is_keyed(type, word_member, nr_member, member)	\
-	(offsetof(type, member) - offsetof(type, word_member) ==	\
-	 offsetof(struct wait_queue_keyed, entry) &&			\
-	 offsetof(type, member) - offsetof(type, nr_member) ==		\
-	 offsetof(struct wait_queue_keyed, entry) -			\
-	 offsetof(struct wait_queue_keyed, key.nr))
-
-#ifdef CONFIG_FILTERED_WAKEUPS
-
-bool __wake_up_locked_filtered(struct wait_queue_head *wq_head,
-			       const void *word, int nr, void *arg,
-			       struct boot_hash *hash);
-void wake_up_filtered(struct wait_queue_head *wq_head, const void *word, int nr,
-		      void *arg, struct boot_hash *hash);
-
-#else /* Every wake function is called, and compares by itself. */
-
-static inline bool __wake_up_locked_filtered(struct wait_queue_head *wq_head,
-					     const void *word, int nr,
-					     void *arg, struct boot_hash *hash)
+/*
+ * The rules of __wake_up_common() hold: entries are visited in the order of
+ * the queue, under its lock; a negative result ends the walk, and so does the
+ * first exclusive entry that was woken. A woken entry may be gone, so it is
+ * not looked at again.
+ *
+ * The key of an entry needs no barrier: it is written before the entry is
+ * added to the queue under the lock that this walk holds.
+ */
+static __always_inline bool
+__wake_up_filtered(struct wait_queue_head *wq_head, void *key,
+		   wait_match_f *match, wait_wake_f *wake,
+		   struct wake_count *count)
 {
-	__wake_up_locked_key(wq_head, TASK_NORMAL, arg);
-	return false;
+	struct wait_queue_entry *curr, *next;
+	bool met = false;
+
+	list_for_each_entry_safe(curr, next, &wq_head->head, entry) {
+		enum wait_match result = match(curr, key);
+		unsigned int flags;
+		int ret;
+
+		if (count)
+			count->examined++;
+		if (result == WAIT_MATCH_NOT)
+			continue;
+		met = true;
+		if (result == WAIT_MATCH_OBJECT)
+			continue;
+		if (count) {
+			count->matched += result == WAIT_MATCH_KEY;
+			count->called++;
+		}
+
+		/*
+		 * Once, and before the call: a waiter that comes back, in
+		 * prepare_to_wait(), writes them without the lock.
+		 */
+		flags = READ_ONCE(curr->flags);
+		if (result == WAIT_MATCH_KEY)
+			ret = wake(curr, key);
+		else
+			ret = curr->func(curr, TASK_NORMAL, 0, key);
+		if (ret < 0)
+			break;
+		if (ret && (flags & WQ_FLAG_EXCLUSIVE))
+			break;
+	}
+	return met;
 }
 
-static inline void wake_up_filtered(struct wait_queue_head *wq_head,
-				    const void *word, int nr, void *arg,
-				    struct boot_hash *hash)
+/**
+ * wake_up_filtered - wake the tasks that wait for a key
+ * @wq_head: the queue, locked
+ * @key: passed to @match, @wake and the wake functions
+ * @match: compares an entry with @key
+ * @wake: does what the wake function of an entry that matches @key does
+ * @wakes: counters of the table
+ *
+ * Like __wake_up_locked_key(wq_head, TASK_NORMAL, key), which wakes one
+ * exclusive waiter, but the wake functions of entries with another key are not
+ * called. @match and @wake should be __always_inline functions: each caller
+ * gets a copy of the loop without indirect calls for known entries.
+ *
+ * If this wakes a task, it executes a full memory barrier before it reads the
+ * state of the task.
+ *
+ * Context: any but NMI; the lock of @wq_head is held and interrupts are off.
+ * Return: true if an entry may wait for the object of @key, or waited for it
+ * before this wakeup.
+ */
+static __always_inline bool
+wake_up_filtered(struct wait_queue_head *wq_head, void *key,
+		 wait_match_f *match, wait_wake_f *wake,
+		 struct hashstats_wakes __percpu *wakes)
 {
-	__wake_up(wq_head, TASK_NORMAL, 1, arg);
-}
+	struct wake_count count = {};
+	bool met;
 
-#endif
+	lockdep_assert_held(&wq_head->lock);
+
+	if (!hashstats_counting())
+		return __wake_up_filtered(wq_head, key, match, wake, NULL);
+	met = __wake_up_filtered(wq_head, key, match, wake, &count);
+	hashstats_count_wake(wakes, count.examined, count.matched, count.called);
+	return met;
+}
 
 #endif /* _LINUX_WAIT_FILTER_H */

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _LINUX_HASHSTATS_H
+#define _LINUX_HASHSTATS_H
+
+/*
+ * What /proc/hashstats shows of a hash table beyond its size.
+ *
+ * alloc_large_system_hash() registers each table that it makes. The owner of a
+ * table can add a struct hashstats_info, which says how to count the objects in
+ * a bucket and where lookups are counted:
+ *
+ *	static const struct hashstats_info uid_info = {
+ *		.chain		= HASHSTATS_HLIST,
+ *		.guard		= HASHSTATS_SPIN_IRQ,
+ *		.shared_lock	= &uidhash_lock,
+ *	};
+ *
+ *	uidhash_table = alloc_large_system_hash("uid", ...);
+ *	hashstats_describe(uidhash_table, &uid_info);
+ *
+ * Without CONFIG_HASHSTATS, hashstats_describe() does nothing, and the compiler
+ * drops the description and the counters.
+ */
+
+#include <linux/jump_label.h>
+#include <linux/percpu.h>
+#include <linux/spinlock_types.h>
+#include <linux/types.h>
+
+/* What a bucket is, or has at @head of struct hashstats_info. */
+enum hashstats_chain {
+	HASHSTATS_HLIST,	/* struct hlist_head */
+	HASHSTATS_HLIST_BL,	/* struct hlist_bl_head */
+	HASHSTATS_HLIST_NULLS,	/* struct hlist_nulls_head */
+	HASHSTATS_LIST,		/* struct list_head */
+	HASHSTATS_SLOT,		/* a pointer to one object, or NULL */
+};
+
+/* What keeps the objects of a bucket from going away during a walk. */
+enum hashstats_guard {
+	HASHSTATS_RCU,
+	HASHSTATS_BIT_LOCK,	/* hlist_bl_lock() */
+	HASHSTATS_SPIN,		/* spin_lock() */
+	HASHSTATS_SPIN_BH,	/* spin_lock_bh() */
+	HASHSTATS_SPIN_IRQ,	/* spin_lock_irq() */
+};
+
+/*
+ * Lookups of one table, counted per CPU while counting is on. On 32-bit
+ * machines the counters wrap at 2^32.
+ */
+struct hashstats_lookups {
+	unsigned long	hits;
+	unsigned long	hit_nodes;	/* examined by the hits */
+	unsigned long	misses;
+	unsigned long	miss_nodes;	/* examined by the misses */
+	unsigned long	cache_hits;	/* answered before the table was asked */
+};
+
+/*
+ * Wakeups in a table of wait queues, counted per CPU while counting is on. On
+ * 32-bit machines the counters wrap at 2^32.
+ */
+struct hashstats_wakes {
+	unsigned long	wakes;		/* that took the lock of a queue */
+	unsigned long	examined;	/* entries that they compared */
+	unsigned long	matched;	/* entries with the key of the wakeup */
+	unsigned long	called;		/* wake functions */
+};
+
+/* Lookups ask the table only if a cache in front of it misses. */
+#define HASHSTATS_CACHED	(1 << 0)
+
+/**
+ * struct hashstats_info - how to count the objects of a hash table
+ * @chain: what a bucket is
+ * @guard: what guards a bucket
+ * @head: offset of the list head in a bucket
+ * @lock: offset of the spinlock in a bucket
+ * @shared_lock: the spinlock of all buckets; NULL if each has its own
+ * @bucket_size: bytes from one bucket to the next; 0 if these are those that
+ *	alloc_large_system_hash() was asked for
+ * @lookups: per-CPU counters, or NULL if lookups are not counted
+ * @wakes: per-CPU counters, or NULL if wakeups are not counted
+ * @flags: HASHSTATS_CACHED
+ *
+ * The locks must be initialized when hashstats_describe() is called.
+ */
+struct hashstats_info {
+	enum hashstats_chain			chain;
+	enum hashstats_guard			guard;
+	unsigned short				head;
+	unsigned short				lock;
+	spinlock_t				*shared_lock;
+	unsigned long				bucket_size;
+	struct hashstats_lookups __percpu	*lookups;
+	struct hashstats_wakes __percpu		*wakes;
+	unsigned int				flags;
+};
+
+#ifdef CONFIG_HASHSTATS
+
+DECLARE_STATIC_KEY_FALSE(hashstats_counting_key);
+
+/* Is counting on? A NOP in the caller while it is off. */
+static __always_inline bool hashstats_counting(void)
+{
+	return static_branch_unlikely(&hashstats_counting_key);
+}
+
+void hashstats_describe(const void *table, const struct hashstats_info *info);
+void hashstats_count_lookup(struct hashstats_lookups __percpu *lookups,
+			    bool hit, unsigned int nodes);
+void hashstats_count_wake(struct hashstats_wakes __percpu *wakes,
+			  unsigned int examined, unsigned int matched,
+			  unsigned int called);
+
+#else
+
+static __always_inline bool hashstats_counting(void)
+{
+	return false;
+}
+
+static inline void hashstats_describe(const void *table,
+				      const struct hashstats_info *info)
+{
+}
+
+static inline void
+hashstats_count_lookup(struct hashstats_lookups __percpu *lookups, bool hit,
+		       unsigned int nodes)
+{
+}
+
+static inline void
+hashstats_count_wake(struct hashstats_wakes __percpu *wakes,
+		     unsigned int examined, unsigned int matched,
+		     unsigned int called)
+{
+}
+
+#endif /* CONFIG_HASHSTATS */
+
+#endif /* _LINUX_HASHSTATS_H */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _LINUX_HASHSTATS_WALK_H
+#define _LINUX_HASHSTATS_WALK_H
+
+#include <linux/hash_histogram.h>
+#include <linux/hashstats.h>
+
+/* Longest chain that is counted, so that a walk lets others have the CPU. */
+#define HASHSTATS_CHAIN_MAX	32768
+
+/**
+ * struct hashstats - a table as a walk found it
+ * @name: of the table
+ * @sized_by: what decided the number of buckets
+ * @nr_buckets: number of buckets; 0 for a table that is switched off
+ * @bytes: of all buckets
+ * @info: how objects are counted, or NULL
+ * @chains: how objects are distributed over the buckets
+ * @capped: buckets with HASHSTATS_CHAIN_MAX objects or more, counted as that
+ * @walk_us: microseconds that the walk took
+ * @longest_us: the longest time between two chances to reschedule
+ * @lookups: counted since the last reset, of all CPUs
+ * @wakes: counted since the last reset, of all CPUs
+ */
+struct hashstats {
+	const char			*name;
+	const char			*sized_by;
+	unsigned long			nr_buckets;
+	u64				bytes;
+	const struct hashstats_info	*info;
+	struct hash_histogram		chains;
+	unsigned long			capped;
+	u64				walk_us;
+	u64				longest_us;
+	struct hashstats_lookups	lookups;
+	struct hashstats_wakes		wakes;
+};
+
+int hashstats_walk(unsigned int number, struct hashstats *stats);
+
+bool hashstats_counting_is_on(void);
+void hashstats_counting_set(bool on);
+void hashstats_counting_reset(void);
+
+#endif /* _LINUX_HASHSTATS_WALK_H */
