@@ -46,8 +46,8 @@ def filtered_wakeups(of):
         "{:.2f} out of the cache",
         *(edge(one) for one in again for edge in (min, max)),
     )
-    yield passage("512 tasks that waited for buffers were {:.2f}, and {:.3f}", *worst_herd(of))
-    yield constant("is above 0.1, take four times")
+    yield passage("512 tasks that waited for buffers: {:.2f}, and {:.3f}", *worst_herd(of))
+    yield constant("is above 0.1, use four times")
 
 
 CROWDS = (
@@ -340,7 +340,7 @@ def hashstats(_):
         yield constant(sample)
     # By the policy, which mm/boot_hash_kunit.c tests, and 56 bytes an entry.
     yield constant("of memory, % 0.116 0.089 0.084 0.083 0.083 0.083 0.006 0.0004")
-    yield constant("a full cache has 0.34 % of memory")
+    yield constant("a full cache takes 0.34 % of memory")
 
 
 def hashstats_tool(of):

@@ -64,16 +64,6 @@ def hash_pair(of):
     yield constant("loads of 0.5 to 2")
 
 
-def inode_locks(of):
-    def cells(phase):
-        base, ours = measured.inode_insns(phase)(of)
-        return base, ours
-
-    yield passage("create {:.0f} to {:.0f}, lookup of an inode", *cells("create"))
-    yield passage("not in memory {:.0f} to {:.0f}, unlink", *cells("stat"))
-    yield passage("unlink {:.0f} to {:.0f}, with this", *cells("unlink"))
-
-
 def mounts(_):
     # Computed from the addresses that the message describes.
     yield constant("2.2 times the nodes of a random function on average and 4.3 at worst")
@@ -116,14 +106,8 @@ def mbcache_bound(of):
     yield constant("a full cache has 0.34 % of memory")
 
 
-def css_sets(of):
-    base, ours = measured.crowd("cgroups", "move", 10_000, "css_set")(of)
-    yield passage("{:.0f} instructions with 10,000 cgroups, {:.0f} with this patch", base, ours)
-
-
-def user_counts(_):
-    # Computed from addresses of namespaces.
-    yield constant("1 to 1.4 times the nodes of chance")
+def timers(_):
+    yield constant("since 6.15")
 
 
 def xarray_shift(of):
@@ -212,12 +196,11 @@ PATCHES = {
     "size-the-folio-wait-queues": folio_queues,
     "size-the-bit-wait-queues": bit_queues,
     "spread-inodes-over-their-table": hash_pair,
-    "guard-the-inode-table": inode_locks,
     "spread-mounts-and-mount-points": mounts,
-    "mbcache-get-the-buckets": mbcache_buckets,
-    "mbcache-bound-the-entries": mbcache_bound,
-    "size-the-table-of-user-counts": user_counts,
-    "tell-css_sets-apart": css_sets,
+    "mbcache-share-one-hash-table": mbcache_buckets,
+    "mbcache-bound-the-entries-by-memory": mbcache_bound,
+    "posix-timers-size-the-table": timers,
+    "posix-timers-take-a-lock": timers,
     "xarray-read-the-shift": xarray_shift,
     "ask-a-page-hash": page_hash,
     "find-buffers-of-block-devices": buffers,
