@@ -69,7 +69,7 @@ struct hashstats_wakes {
 };
 
 /* Lookups ask the table only if a cache in front of it misses. */
-#define HASHSTATS_CACHED	(1 << 0)
+#define HASHSTATS_CACHED	0x1
 
 /**
  * struct hashstats_info - how to count the objects of a hash table
@@ -91,7 +91,7 @@ struct hashstats_info {
 	enum hashstats_guard			guard;
 	unsigned short				head;
 	unsigned short				lock;
-	spinlock_t				*shared_lock;
+	spinlock_t				*shared_lock;	/* of all buckets */
 	unsigned long				bucket_size;
 	struct hashstats_lookups __percpu	*lookups;
 	struct hashstats_wakes __percpu		*wakes;

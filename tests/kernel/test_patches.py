@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each patch builds by itself, and changes the code of few functions.
 
-One object tree goes the whole way: what is compared of the base, each patch
-with our options on, and at the end the series with them off.
+One object tree goes from patch to patch with our options on. Another has the
+base and then the series with our options off.
 """
 
 import re
@@ -50,20 +50,26 @@ PATCHES = compose.patches()
 pytestmark = pytest.mark.stage("patches")
 
 
-def walk(commit, optional=(OURS,), targets=("vmlinux",)):
-    """The kernel at a commit; options that it does not have yet are left."""
-    return build.build("walk", WALK, commit, optional=optional, targets=targets)
+def small(commit, optional=(OURS,), targets=("vmlinux",)):
+    """A small kernel at a commit."""
+    return build.build("off", WALK, commit, optional=optional, targets=targets)
+
+
+def walk(number, targets):
+    """Targets at a patch; options that it does not have yet are left."""
+    commit = compose.commits(compose.compose())[number]
+    return build.build("walk", (GUEST,), commit, optional=(OURS,), targets=targets)
 
 
 @pytest.fixture(scope="module")
 def base_objects():
     """Objects of the base, kept apart: the tree goes on."""
-    folder = source.version_dir() / "walk" / "base"
+    folder = source.version_dir() / "off" / "base"
     base = gitcmd.ref("base", source.base_repo())
-    key = build.build_key(WALK, (OURS,), base, [], [])
+    key = build.build_key(WALK, (RULES,), base, [], [])
     mark = folder / f"{base}-{key[0]}"
     if not mark.exists():
-        kernel = walk(base, targets=HOT)
+        kernel = small(base, optional=(RULES,), targets=HOT)
         shutil.rmtree(folder, ignore_errors=True)
         for name in HOT:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -72,15 +78,31 @@ def base_objects():
     return folder
 
 
-@pytest.mark.parametrize("number", range(len(PATCHES)), ids=[patch.name[:-6] for patch in PATCHES])
-def test_patch_builds_without_a_warning(number, base_objects):
-    commit = compose.commits(compose.compose())[number]
-    assert not walk(commit).warnings
+each_patch = pytest.mark.parametrize(
+    "number", range(len(PATCHES)), ids=[patch.name[:-6] for patch in PATCHES]
+)
+
+
+@each_patch
+def test_objects_of_patch_build_without_a_warning(number, kernel):
+    """Those that it changes, and those where its headers matter most."""
+    patch = PATCHES[number]
+    touched = {
+        name[:-2] + ".o" for name in {*patch.changes(), *patch.brings} if name.endswith(".c")
+    }
+    targets = sorted({*HOT, *(name for name in touched if (kernel.obj / name).exists())})
+    assert not walk(number, targets).warnings
+
+
+@pytest.mark.long
+@each_patch
+def test_patch_builds_without_a_warning(number):
+    assert not walk(number, ("vmlinux",)).warnings
 
 
 @pytest.fixture(scope="module")
 def off(base_objects):
-    return walk(compose.compose(), optional=(RULES,))
+    return small(compose.compose(), optional=(RULES,))
 
 
 def test_options_are_off(off):

@@ -339,6 +339,9 @@ GROWS = (
 )
 
 
+ONLINE = "memhp_default_state=online"
+
+
 def nodes_of_names(kernel, **options):
     """Nodes per hit of the dentry table, in a guest that has 4 GiB in the end."""
     output = vm.run(kernel, FILL, programs=["perl"], timeout=300, **options).output
@@ -351,7 +354,7 @@ def nodes_of_names(kernel, **options):
 
 def test_guest_that_grows_has_the_tables_of_a_large_one(kernel):
     large = nodes_of_names(kernel, mem="4G")
-    sized = nodes_of_names(kernel, mem="256M", qemu=GROWS, append="hash_memory=12G")
-    small = nodes_of_names(kernel, mem="256M", qemu=GROWS)
+    sized = nodes_of_names(kernel, mem="256M", qemu=GROWS, append=f"{ONLINE} hash_memory=12G")
+    small = nodes_of_names(kernel, mem="256M", qemu=GROWS, append=ONLINE)
     print(f"nodes per hit: {large} with 4 GiB, {sized} and {small} with 256 MiB that grow")
     assert sized <= 1.1 * large < small
