@@ -242,5 +242,6 @@ static struct kunit_suite boot_hash_suite = {
 	.name		= "boot_hash",
 	.test_cases	= boot_hash_cases,
 };
+
 /* What is tested is __init. */
 kunit_test_init_section_suite(boot_hash_suite);

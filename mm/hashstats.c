@@ -363,7 +363,7 @@ void hashstats_counting_reset(void)
 static int __init hashstats_setup(char *str)
 {
 	if (strcmp(str, "lookups"))
-		pr_warn("hashstats: expected 'lookups', ignoring '%s'\n", str);
+		pr_warn("expected 'lookups', ignoring '%s'\n", str);
 	else
 		hashstats_counting_set(true);
 	return 1;

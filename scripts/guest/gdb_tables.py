@@ -60,10 +60,10 @@ def lengths(table, buckets):
 
 
 def main():
-    at = symbols({"dentry_hashtable", "d_hash_shift", "inode_hashtable", "inode_hashtable_shift"})
+    at = symbols({"dentry_hashtable", "d_hash_shift", "inode_hashtable", "i_hash_shift"})
     # The upper bits of a 32-bit hash choose the bucket.
     dentries = 1 << (32 - number(at["d_hash_shift"], 4))
-    inodes = 1 << (32 - number(at["inode_hashtable_shift"], 4))
+    inodes = 1 << (32 - number(at["i_hash_shift"], 4))
     result = {
         "dentry": lengths(number(at["dentry_hashtable"], POINTER), dentries),
         "inode": lengths(number(at["inode_hashtable"], POINTER), inodes),

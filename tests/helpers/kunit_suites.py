@@ -10,7 +10,7 @@ LEAST = {
         "boot_hash_test_number/": 40,
     },
     "buffer_hash": {"": 11},
-    "page_hash": {"": 15},
+    "page_hash": {"": 16},
     "hash_keyed": {"": 11},
     "hash_histogram": {"": 10, "histogram_test_citi_1": 1},
     "hash_spread": {

@@ -59,7 +59,7 @@ echo "=== mode"
 stat -c '%a %u %g' /proc/hashstats
 perl /write
 perl /stranger
-setpriv --bounding-set -sys_admin --inh-caps -sys_admin perl /contained
+/usr/bin/setpriv --bounding-set -sys_admin --inh-caps -sys_admin perl /contained
 echo "=== default"
 cat /proc/hashstats
 echo "=== bytes"

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nanoseconds that a wake-up takes when others wait in the same queue.
+ * Nanoseconds of a wakeup, with and without waiters in its queue.
  *
- * Entries are added to the queue by hand, with the wake functions of the kernel
- * and this task, which is running: so the walk of the queue and the calls are
- * timed, and no task switch. One entry waits for the key that is woken, W are
- * foreign: they only share the queue. The keys are chosen to share one of 256
- * queues; in a larger table most of them have a queue of their own, and "queued"
- * says how many have not.
+ * The first part times wakeups that find no waiter, of keys all over memory,
+ * while the task reads a working set that takes part of the second level of
+ * cache or all of it.
  *
- * Last it times wakeups that find no waiter, of keys all over memory, beside a
- * working set that takes part of the cache or all of it.
+ * The second part has one entry that waits for the key of the wakeup, and W
+ * foreign entries, which only share its queue. The entries have the wake
+ * functions of the kernel and belong to this task, which is running. So the
+ * walk of the queue and the calls are timed, without a task switch. The keys
+ * are chosen to share one of 256 queues. In a larger table most of them have
+ * other queues, and "queued" says how many foreign entries are in this one.
  *
- * Built into user-mode Linux by scripts/guest/uml.py. It runs at the end of the boot,
- * on one CPU and before there is any process; results go to the log, then the
- * machine is switched off.
+ * scripts/guest/uml.py builds this into user-mode Linux. It runs at the end of
+ * the boot, on one CPU and before there is any process. The results go to the
+ * log, then the machine is switched off.
  */
 #include <linux/hash.h>
 #include <linux/kallsyms.h>
@@ -41,7 +42,7 @@ MODULE_PARM_DESC(samples, "Samples of each case");
 
 static unsigned int evict_mb = 8;
 module_param(evict_mb, uint, 0);
-MODULE_PARM_DESC(evict_mb, "Memory to walk between two wake-ups out of cache");
+MODULE_PARM_DESC(evict_mb, "Memory to read before a wakeup out of cache, in MiB");
 
 enum key_kind { KEY_BIT, KEY_VAR, KEY_FOLIO };
 static const char * const key_names[] = { "bit", "var", "folio" };
@@ -70,7 +71,7 @@ static struct waiter *packed;
 static void *stacks[WAITERS_MAX / STACKS_CHUNK];
 static u64 *cycles;
 
-/* The series counts those who take a queue to wait in it. */
+/* The series counts the entries before they are added. */
 static wait_queue_head_t *get_queue(enum key_kind kind, void *key)
 {
 #ifdef HAVE_BOOT_HASH
@@ -287,7 +288,7 @@ static int run_case(enum key_kind kind, enum layout layout, bool hot, unsigned i
 	return 0;
 }
 
-/* A wake-up that nobody waits for, in a queue that is empty. */
+/* Hot, and with an empty queue. */
 static void run_empty(enum key_kind kind)
 {
 	if (kind == KEY_FOLIO)
@@ -298,16 +299,27 @@ static void run_empty(enum key_kind kind)
 		picoseconds(cycles[samples / 2], 1024));
 }
 
-#define SPREAD_WAKES	2048	/* in one sample */
-#define TOUCHES		8	/* cache lines of the working set between two */
+#define SPREAD_WAKES	8192	/* in one sample */
+#define TOUCHES		8	/* cache lines of the working set per wakeup */
 
 /*
- * What unlock_buffer() does, for buffers all over memory, by a task that works
- * on other memory meanwhile. The barrier waits for loads, as that of a caller.
+ * The full barrier of a waker on SMP. This kernel is not SMP, so that its
+ * smp_mb() is no instruction, and the CPU would overlap all wakeups.
  */
-static noinline u64 time_spread(const u8 *set, unsigned long size, bool wake)
+static __always_inline void waker_barrier(void)
 {
-	unsigned long line = 1, sum = 0;
+	asm volatile("lock; addl $0,-4(%%rsp)" ::: "memory", "cc");
+}
+
+/*
+ * What unlock_buffer() does, for buffers all over memory, in a task that reads
+ * other memory between two calls. @state goes on from one sample to the next:
+ * all keys and all lines of the working set are used.
+ */
+static noinline u64 time_spread(const u8 *set, unsigned long size, u64 *state,
+				bool wake)
+{
+	unsigned long line = *state, sum = 0;
 	unsigned int n, k;
 	u64 start = tsc();
 
@@ -316,36 +328,71 @@ static noinline u64 time_spread(const u8 *set, unsigned long size, bool wake)
 			line = line * 6364136223846793005UL + 1442695040888963407UL;
 			sum += READ_ONCE(set[(line >> 32) & (size - 1) & ~63UL]);
 		}
-		smp_mb();
+		waker_barrier();
 		if (wake)
 			wake_up_bit(__va(line >> 34 << 3), 0);
 	}
+	start = tsc() - start;
 	sink += sum;
-	return tsc() - start;
+	*state = line;
+	return start;
 }
 
-/* The difference of two medians, with and without the wakeups. */
+static int compare_s64(const void *a, const void *b)
+{
+	s64 x = *(const s64 *)a, y = *(const s64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * A sample is the difference of two loops, with and without wakeups, one right
+ * after the other: what slows down the machine slows down both. The median may
+ * be negative if a wakeup takes less than the noise.
+ */
 static void run_spread(unsigned long size)
 {
 	const u8 *set = um_chunks[0];
-	u64 without;
-	unsigned int n, wake;
+	s64 *differences = (s64 *)cycles;
+	u64 with, without, state = 1;
+	unsigned int n;
+	s64 median;
 
-	for (wake = 0; wake <= 1; wake++) {
-		time_spread(set, size, wake);
-		for (n = 0; n < samples; n++) {
-			local_irq_disable();
-			cycles[n] = time_spread(set, size, wake);
-			local_irq_enable();
-			cond_resched();
+	time_spread(set, size, &state, true);
+	for (n = 0; n < samples; n++) {
+		local_irq_disable();
+		/* Each of the two is second in half of the samples. */
+		if (n % 2) {
+			without = time_spread(set, size, &state, false);
+			with = time_spread(set, size, &state, true);
+		} else {
+			with = time_spread(set, size, &state, true);
+			without = time_spread(set, size, &state, false);
 		}
-		sort(cycles, samples, sizeof(*cycles), compare_u64, NULL);
-		if (!wake)
-			without = cycles[samples / 2];
+		local_irq_enable();
+		differences[n] = with - without;
+		cond_resched();
 	}
-	pr_info("wake_bench: spread set_kb %lu without_ps %llu with_ps %llu\n", size >> 10,
-		picoseconds(without, SPREAD_WAKES),
-		picoseconds(cycles[samples / 2], SPREAD_WAKES));
+	sort(differences, samples, sizeof(*differences), compare_s64, NULL);
+	median = differences[samples / 2];
+	pr_info("wake_bench: spread set_kb %lu wake_ps %s%llu\n", size >> 10,
+		median < 0 ? "-" : "", picoseconds(abs(median), SPREAD_WAKES));
+}
+
+/* So that what runs is known to have the tables that it should have. */
+static int show_queues(void)
+{
+	unsigned long queues = 1 << TABLE_BITS;
+
+#ifdef HAVE_BOOT_HASH
+	const struct boot_hash_table *table = boot_hash_table("bit_wait");
+
+	if (!table)
+		return -ENOENT;
+	queues = table->nr_buckets;
+#endif
+	pr_info("wake_bench: queues %lu\n", queues);
+	return 0;
 }
 
 /*
@@ -377,7 +424,10 @@ static int run_all(void)
 	static const unsigned int counts[] = { 0, 8, 64, 512 };
 	int kind, layout, hot, n, error;
 
-	/* Half of the usual second level, and what does not fit in it. */
+	error = show_queues();
+	if (error)
+		return error;
+	/* What the second level of most caches holds, and what it does not. */
 	run_spread(SZ_1M);
 	run_spread(CHUNK_SIZE);
 	for (kind = KEY_BIT; kind <= KEY_FOLIO; kind++) {
@@ -416,7 +466,8 @@ static int allocate(void)
 		if (!stacks[n])
 			return -ENOMEM;
 	}
-	return allocate_chunks(evict_mb);
+	/* The first is the working set of run_spread(). */
+	return allocate_chunks(max_t(unsigned int, evict_mb, CHUNK_SIZE / SZ_1M));
 }
 
 static int __init run_wake_bench(void)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Nanoseconds of a wakeup with foreign waiters in its queue."""
+"""Nanoseconds of a wakeup: nobody waits, one task waits, others share the queue."""
 
 import re
 import statistics
 
 from bench import usermode
 from bench.record import table
-from bench.rounds import run_turns, same_again
+from bench.rounds import alternate, run_turns
 from bench.sides import note_kernels
 from common import die, run, step
 from guest import initramfs, uml
@@ -14,17 +14,20 @@ from kernel import variants
 from series import compose
 
 SAME_SIZE = "hash_entries=bit_wait:256,folio_wait:256"
-# Kernels and their queues, 256 as in the base or those of 4 or 16 GiB.  Without
-# /proc/hashstats: user-mode Linux has no patched jumps, so each wakeup would read
-# the switch of its counters.  It has no constants that are patched at boot
-# either: the series loads the addresses of its tables from memory, which it does
-# not on a real machine.
-SIDES = (("base", "256"), ("patched", "256"), ("patched", "boot"), ("patched", "boot-16g"))
+# Kernels and their queues, 256 as in the base or those of 4 or 16 GiB.  The base
+# runs twice in each round: how the two differ is the noise.  CONFIG_HASHSTATS is
+# off, because user-mode Linux has no patched jumps, so that each wakeup would read
+# the switch of the counters.  It has no runtime constants either: the series
+# loads the addresses of its tables from memory, as on no real machine.
+BASE, AGAIN = ("base", "256"), ("again", "256")
+SERIES = (("patched", "256"), ("patched", "boot"), ("patched", "boot-16g"))
+SIDES = (BASE, *SERIES, AGAIN)
 COMPILERS = ("plain", "retpoline")
 # Objects with wakeups: wait.c and wait_bit.c, and the waits for folios.
 WAKERS = ("kernel/sched/build_utility.o", "mm/filemap.o")
 FOREIGN = (0, 8, 64, 512)
 MIB = {"256": 4096, "boot": 4096, "boot-16g": 16384}
+QUEUES = {"256": 256, "boot": 16384, "boot-16g": 65536}
 LIMIT = 120
 
 RESULT = re.compile(
@@ -36,8 +39,10 @@ RESULT = re.compile(
 # The figures are of waiters on stacks, where those of tasks are.
 LAYOUT = "stacks"
 
-SPREAD = re.compile(r"^wake_bench: spread set_kb (\d+) without_ps (\d+) with_ps (\d+)$", re.M)
-SETS = (1024, 4096)  # KiB of the working set beside wakeups that find no waiter
+SPREAD = re.compile(r"^wake_bench: spread set_kb (\d+) wake_ps (-?\d+)$", re.M)
+NUMBER = re.compile(r"^wake_bench: queues (\d+)$", re.M)
+# KiB that the task reads between wakeups that find no waiter.
+SETS = (1024, 4096)
 
 HEADS_LINE = re.compile(
     r"^bits (\d+) stride (\d+) heads (\w+) op (\w+) others (\d) ns ([\d.]+)$", re.M
@@ -47,7 +52,7 @@ HEADS_OPS = 200_000
 
 
 # Rounds, samples of a wakeup, and rounds of distances between queue heads.
-LOADS = {"quick": (2, 100, 3), "usual": (3, 300, 9), "long": (15, 1000, 25)}
+LOADS = {"quick": (5, 100, 3), "usual": (11, 300, 9), "long": (25, 1000, 25)}
 
 
 def measure(result, load):
@@ -76,13 +81,13 @@ def wakes(result, kernels, rounds, samples):
     settings = [f"wake_bench.samples={samples}", f"wake_bench.evict_mb={4 * cache}"]
     turns = [
         (number, compiler, *side)
-        for number in range(rounds)
+        for number, side in alternate(rounds, SIDES)
         for compiler in COMPILERS
-        for side in SIDES
     ]
 
-    def one_kernel(number, compiler, flavour, queues):
-        names = {"kernel": flavour, "compiler": compiler, "round": number}
+    def one_kernel(number, compiler, side, queues):
+        names = {"kernel": side, "compiler": compiler, "round": number}
+        flavour = "base" if side == "again" else side
         wake(result, kernels[flavour, compiler], queues, settings, names)
 
     run_turns("time wakeups", turns, one_kernel)
@@ -99,11 +104,13 @@ def wake(result, kernel, queues, settings, names):
     sized = (names["kernel"], queues) == ("patched", "256")
     append = [*settings, SAME_SIZE] if sized else settings
     output = usermode.run(result, f"{kernel.flavour}-{queues}", kernel, MIB[queues], append, LIMIT)
+    cases = parse(output, queues)
+    check_queues(output, queues)
     result.run(
         "wake",
         queues=queues,
         huge_pages=uml.HUGE in output,
-        cases=parse(output, queues),
+        cases=cases,
         empty=parse_empty(output),
         **names,
     )
@@ -138,12 +145,17 @@ def parse(output, queues):
 
 def parse_empty(output):
     """Nanoseconds of a wakeup that finds no waiter, by KiB of the working set."""
-    found = {
-        size: (int(with_) - int(without)) / 1000 for size, without, with_ in SPREAD.findall(output)
-    }
+    found = {size: int(time) / 1000 for size, time in SPREAD.findall(output)}
     if set(map(int, found)) != set(SETS):
         die("the kernel's benchmark printed no wakeups without waiters")
     return found
+
+
+def check_queues(output, queues):
+    """The tables must have the size that the figures are about."""
+    found = [int(number) for number in NUMBER.findall(output)]
+    if found != [QUEUES[queues]]:
+        die(f"expected {QUEUES[queues]} queues for bits, found {found}")
 
 
 def one_of(cases, **wanted):
@@ -166,38 +178,41 @@ def times(result, kernel, compiler, queues, what="min_ns", **wanted):
 def ratio(result, compiler, side, **wanted):
     """A side divided by the base, each by the median of its rounds."""
     ours = times(result, side[0], compiler, side[1], **wanted)
-    base = times(result, "base", compiler, "256", **wanted)
+    base = times(result, BASE[0], compiler, BASE[1], **wanted)
     return statistics.median(ours) / statistics.median(base)
 
 
 def wake_figures(result):
-    ours = ("patched", "256")
+    ours = SERIES[0]
     for compiler in COMPILERS:
         for foreign in FOREIGN:
-            name = f"ratio_{compiler}_{foreign}"
+            name = f"{compiler}_{foreign}"
             usual = {"key": "bit", "layout": LAYOUT, "cache": "hot", "foreign": foreign}
-            for mark, side, other in (
-                ("", ours, {}),
-                ("_cold", ours, {"cache": "cold"}),
-                ("_var", ours, {"key": "var"}),
-                ("_folio", ours, {"key": "folio"}),
+            for mark, other in (
+                ("", {}),
+                ("_cold", {"cache": "cold"}),
+                ("_var", {"key": "var"}),
+                ("_folio", {"key": "folio"}),
             ):
-                result.figure(name + mark, ratio(result, compiler, side, **(usual | other)))
-            for mark, cache in ("", "hot"), ("_cold", "cold"):
-                result.figure(
-                    f"aa_{compiler}_{foreign}{mark}",
-                    same_again(
-                        times(result, "base", compiler, "256", **(usual | {"cache": cache}))
-                    ),
-                )
-    boot_size_figures(result)
-    for compiler in COMPILERS:
+                case = usual | other
+                result.figure(f"ratio_{name}{mark}", ratio(result, compiler, ours, **case))
+                result.figure(f"aa_{name}{mark}", ratio(result, compiler, AGAIN, **case))
         result.figure(f"wake_alone_{compiler}", result.data["figures"][f"ratio_{compiler}_0"])
+    boot_size_figures(result)
+    empty_figures(result)
+
+
+def empty_figures(result):
     for size in SETS:
         mark = "" if size == SETS[0] else f"_{size >> 10}m"
-        base = empty(result, ("base", "256"), size)
-        for name, side in (("4g", ("patched", "boot")), ("16g", ("patched", "boot-16g"))):
-            result.figure(f"wake_empty_cold_{name}{mark}", empty(result, side, size) / base)
+        base = empty(result, BASE, size)
+        for name, side in (
+            ("wake_empty_cold_256", SERIES[0]),
+            ("wake_empty_cold_4g", SERIES[1]),
+            ("wake_empty_cold_16g", SERIES[2]),
+            ("aa_empty_cold", AGAIN),
+        ):
+            result.figure(name + mark, empty(result, side, size) / base)
 
 
 def empty(result, side, size):
@@ -213,7 +228,7 @@ def boot_size_figures(result):
     for foreign in FOREIGN[1:]:
         usual = {"key": "bit", "layout": LAYOUT, "cache": "hot", "foreign": foreign}
         result.figure(
-            f"ratio_boot_size_{foreign}", ratio(result, "plain", ("patched", "boot"), **usual)
+            f"ratio_boot_size_{foreign}", ratio(result, "plain", SERIES[1], **usual)
         )
         result.figure(
             f"boot_size_queued_{foreign}",
@@ -237,7 +252,8 @@ def wake_tables(result):
             "series, 256",
             "series, 4 GiB",
             "series, 16 GiB",
-            *("ratio",) * 3,
+            "base again",
+            *("ratio",) * len(SIDES[1:]),
         ),
     )
 
@@ -252,7 +268,7 @@ def empty_table(result):
             )
             for size in SETS
         ],
-        ("working set", "base", "series, 256", "series, 4 GiB", "series, 16 GiB"),
+        ("working set", "base", "series, 256", "series, 4 GiB", "series, 16 GiB", "base again"),
     )
 
 
