@@ -182,7 +182,7 @@ def tool(_):
     for text, table in (
         ("dentry", "dentry"),
         ("inode", "inode"),
-        ("folio_wait (waiters that a wake-up looks at)", "folio_wait"),
+        ("folio_wait (entries that a wakeup examines)", "folio_wait"),
         ("mbcache", "mbcache"),
     ):
         ((before, predicted, observed),) = loop(table)

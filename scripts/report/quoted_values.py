@@ -47,6 +47,36 @@ def loop(table):
     )
 
 
+# Of a bucket on 64-bit machines; others take 8.
+BUCKET_BYTES = {"folio_wait": 24, "bit_wait": 24, "posix_timers": 16}
+UNITS = {"MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+CROWD = (
+    "uid",
+    "dquot",
+    "posix_timers",
+    "css_set",
+    "ucounts",
+    "blocked_locks",
+    "ksm_mm",
+    "khugepaged_mm",
+)
+
+
+def table_bytes():
+    """Memory -> name -> bytes, by the buckets that hashstats.rst has for each memory."""
+    text = (ROOT / f"{DOCUMENTS}/hashstats.rst").read_text()
+    (head,) = re.findall(r"^table +(\d+ MiB.*)$", text, re.M)
+    memories = [int(one) * UNITS[unit] for one, unit in re.findall(r"(\d+) ([MGT]iB)", head)]
+    sizes: dict[int, dict[str, int]] = {memory: {} for memory in memories}
+    for name, *cells in re.findall(
+        r"^(\w+)" + r" +(\d+(?:\^\d+)?)" * len(memories) + "$", text, re.M
+    ):
+        for memory, cell in zip(memories, cells):
+            base, _, power = cell.partition("^")
+            sizes[memory][name] = int(base) ** int(power or 1) * BUCKET_BYTES.get(name, 8)
+    return sizes
+
+
 def samples(name):
     """Lines of /proc/hashstats that a page shows."""
     return re.findall(r"\n\t([a-z-]+: \d+\.\d+)", (ROOT / name).read_text())

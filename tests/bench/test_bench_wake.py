@@ -16,13 +16,19 @@ LINE = (
     "wake_bench: key {key} layout {layout} cache {cache} foreign {foreign}"
     " queued {queued} min_ps {least} median_ps {median}\n"
 )
+SPREAD = "wake_bench: spread set_kb {size} wake_ps {time}\n"
 BENCHES = ("dentry_bench", "index_bench", "mbcache_bench", "wake_bench")
 LAYOUTS = (("none", "hot"), ("packed", "hot"), ("stacks", "cold"), ("stacks", "hot"))
 
+# The lock of a folio is always asked for by its flag, never by its queue.
+CASES = 2 * (1 + 3 * 4) + 3 * 4
 
-def output(wake_ns, queued=None):
-    """What a kernel prints: wake_ns for a wakeup with nobody foreign."""
-    lines = [
+
+def output(wake_ns, queued=None, queues=256):
+    """What a kernel prints: wake_ns for a wakeup of one entry that waits alone."""
+    lines = [f"wake_bench: queues {queues}\n"]
+    lines += [SPREAD.format(size=size, time=100 * wake_ns) for size in bench_wake.SETS]
+    lines += [
         LINE.format(
             key=key,
             layout=layout,
@@ -33,7 +39,7 @@ def output(wake_ns, queued=None):
             median=2000 * (wake_ns + foreign),
         )
         for key in ("bit", "var", "folio")
-        for layout, cache in LAYOUTS
+        for layout, cache in LAYOUTS[key == "folio" :]
         for foreign in (bench_wake.FOREIGN if layout != "none" else [0])
     ]
     return "Console initialized\n" + "".join(lines) + "wake_bench: end 0\n"
@@ -41,7 +47,7 @@ def output(wake_ns, queued=None):
 
 def test_lines_of_the_kernel_are_read():
     cases = bench_wake.parse(output(4), "256")
-    assert len(cases) == 3 * (1 + 3 * 4)
+    assert len(cases) == CASES
     assert bench_wake.one_of(cases, key="bit", layout="stacks", cache="hot", foreign=64) == {
         "key": "bit",
         "layout": "stacks",
@@ -67,8 +73,31 @@ def test_bad_output_is_refused(text, reason):
         bench_wake.parse(text, "256")
 
 
-def test_queues_of_their_own_are_no_error():
+def test_other_queues_are_no_error():
     assert bench_wake.parse(output(4, queued=3), "boot")
+
+
+def test_wakeups_without_waiters_are_read():
+    assert bench_wake.parse_empty(output(4)) == {"1024": 0.4, "4096": 0.4}
+    # The difference of two times may be below 0.
+    text = "".join(SPREAD.format(size=size, time=-3) for size in bench_wake.SETS)
+    assert bench_wake.parse_empty(text) == {"1024": -0.003, "4096": -0.003}
+
+
+@pytest.mark.parametrize("sizes", [(), bench_wake.SETS[:1], (*bench_wake.SETS, 64)])
+def test_wakeups_without_waiters_are_needed(sizes):
+    text = "".join(SPREAD.format(size=size, time=1) for size in sizes)
+    with pytest.raises(common.Failure, match="printed no wakeups without waiters"):
+        bench_wake.parse_empty(text)
+
+
+def test_number_of_queues_is_checked():
+    for name, queues in bench_wake.QUEUES.items():
+        bench_wake.check_queues(output(4, queues=queues), name)
+    with pytest.raises(common.Failure, match=r"expected 16384 queues for bits, found \[256\]"):
+        bench_wake.check_queues(output(4), "boot")
+    with pytest.raises(common.Failure, match=r"expected 256 queues for bits, found \[\]"):
+        bench_wake.check_queues("", "256")
 
 
 @pytest.fixture
@@ -79,32 +108,46 @@ def result(monkeypatch):
     return one
 
 
+NS = {"base": 8, "again": 9, "patched": 4}
+
+
 def test_figures(result, capsys):
     for compiler in bench_wake.COMPILERS:
-        for kernel, queues in bench_wake.SIDES:
-            for turn in range(2):
-                wake_ns = (8 if kernel == "base" else 4) + turn
+        for turn in range(2):
+            for kernel, queues in bench_wake.SIDES:
+                text = output(NS[kernel] + turn)
                 result.run(
                     "wake",
                     kernel=kernel,
                     compiler=compiler,
                     queues=queues,
                     round=turn,
-                    cases=bench_wake.parse(output(wake_ns), queues),
+                    cases=bench_wake.parse(text, queues),
+                    empty=bench_wake.parse_empty(text),
                 )
     bench_wake.wake_figures(result)
     figures = result.data["figures"]
-    assert figures["ratio_plain_0"] == round(4.5 / 8.5, 6)
-    assert figures["ratio_retpoline_8"] == round(12.5 / 16.5, 6)
-    assert figures["ratio_boot_size_512"] == round(516.5 / 520.5, 6)
-    assert figures["aa_plain_0"] == round(9 / 8, 6)
-    assert {
-        f"ratio_{compiler}_{foreign}"
-        for foreign in (8, 64, 512)
-        for compiler in ("plain", "retpoline")
-    } <= figures.keys()
+    # The median of two rounds is their mean.
+    ours, again = (round((ns / 8 + (ns + 1) / 9) / 2, 6) for ns in (4, 9))
+    assert figures["ratio_plain_0"] == ours
+    assert figures["ratio_retpoline_8"] == round((12 / 16 + 13 / 17) / 2, 6)
+    assert figures["ratio_boot_size_512"] == round((516 / 520 + 517 / 521) / 2, 6)
+    assert figures["aa_plain_0"] == again
+    for compiler in bench_wake.COMPILERS:
+        assert figures[f"wake_alone_{compiler}"] == figures[f"ratio_{compiler}_0"]
+        for foreign in bench_wake.FOREIGN:
+            for mark in "", "_cold", "_var", "_folio":
+                name = f"{compiler}_{foreign}{mark}"
+                assert {f"ratio_{name}", f"aa_{name}"} <= figures.keys()
+    for mark in "", "_4m":
+        assert figures[f"aa_empty_cold{mark}"] == again
+        for size in "256", "4g", "16g":
+            assert figures[f"wake_empty_cold_{size}{mark}"] == ours
     bench_wake.wake_tables(result)
-    assert "plain bit stacks hot 8" in capsys.readouterr().out
+    bench_wake.empty_table(result)
+    printed = capsys.readouterr().out
+    assert "plain bit stacks hot 8" in printed
+    assert re.search(r"1024 KiB +0.8 +0.4 +0.4 +0.4 +0.9 +0.528 +0.528 +0.528 ", printed)
 
 
 def test_heads_are_timed(result):
@@ -217,7 +260,9 @@ def test_base_times_wakeups(compiler):
     assert not kernel.warnings
     text = uml.boot(kernel.vmlinux, append=["wake_bench.samples=10"])
     cases = bench_wake.parse(text, "256")
-    assert len(cases) == 3 * (1 + 3 * 4)
+    assert len(cases) == CASES
+    assert bench_wake.parse_empty(text)
+    bench_wake.check_queues(text, "256")
     assert all(
         case["min_ns"] > 0 for case in cases if (case["layout"], case["cache"]) == ("stacks", "hot")
     )

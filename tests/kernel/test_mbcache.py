@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import attribute_image
 import sections
 from guest import hashstats_file, vm
 from kernel import build
@@ -109,7 +110,7 @@ def test_size_on_the_command_line(kernel):
     assert (both["buckets"], both["sized-by"]) == (4, "command line")
     assert both["objects"] == wanted["four"] + wanted["two"]
     assert both["nodes-per-counted-hit"] > 2
-    assert "mbcache: `lots' invalid for parameter `max_entries'" in console
+    assert "`lots' invalid for parameter `mbcache.max_entries'" in console
 
 
 def test_mounts_come_and_go_under_a_reader(kernel):
@@ -119,35 +120,66 @@ def test_mounts_come_and_go_under_a_reader(kernel):
     assert any(found) and not found[-1]
 
 
-# Blocks with equal attributes that no file shares, as an image has them that was
-# filled without the cache: all of their entries have one key.
-EQUAL = 20000
-ONE_KEY = f"""
-mkfs.ext4 -q -O ^has_journal,^metadata_csum -I 128 -b 1024 -N {EQUAL + 2000} /dev/vda
+# Blocks with equal attributes that no file shares: all of their entries have one
+# key.  Two processes read them, so that they compete for the lock of its bucket.
+READ = rf"""
+my $files = shift;
+sub get {{
+    my $value = "\0" x 256;
+    my $file = sprintf("/mnt/one/%d/%d", $_[0] / {attribute_image.PER_FOLDER},
+        $_[0] % {attribute_image.PER_FOLDER});
+    syscall(191, $file, "{attribute_image.NAME}", $value, 256) == {len(attribute_image.VALUE)}
+        or die "$file: $!";
+}}
+my $child = fork;
+if (!$child) {{
+    get($files - $_) for 1 .. $files;
+    exit;
+}}
+get($_) for 0 .. $files - 1;
+waitpid($child, 0);
+exit($? != 0);
+"""
+SET = f"""
+open(my $file, ">", "/mnt/one/more") or die "$!";
+syscall(188, "/mnt/one/more", "{attribute_image.NAME}", "{attribute_image.VALUE.decode()}",
+    {len(attribute_image.VALUE)}, 0) and die "$!";
+"""
+ONE_KEY = """
 mkdir /mnt/one
-mount -t ext4 -o nombcache /dev/vda /mnt/one
-perl -e 'for $dir (1 .. {EQUAL // 1000}) {{ mkdir "/mnt/one/$dir";
-    for (1 .. 1000) {{ open(my $file, ">", "/mnt/one/$dir/$_") or die "$!";
-        syscall(188, "/mnt/one/$dir/$_", "user.x", "v" x 200, 200, 0) and die "$!" }} }}'
-umount /mnt/one
 mount -t ext4 /dev/vda /mnt/one
 echo on > /proc/hashstats
-perl -e 'for $dir (1 .. {EQUAL // 1000}) {{ for (1 .. 1000) {{ my $value = "\0" x 256;
-    syscall(191, "/mnt/one/$dir/$_", "user.x", $value, 256) == 200 or die "$!" }} }}'
-perl -e 'open(my $file, ">", "/mnt/one/more") or die "$!";
-    syscall(188, "/mnt/one/more", "user.x", "v" x 200, 200, 0) and die "$!"'
+perl /read.pl {files}
 echo "=== read"
+cat /proc/hashstats
+perl /set.pl
+echo "=== set"
 cat /proc/hashstats
 """
 BOUND = 64  # entries of one key, MB_CACHE_KEY_ENTRIES of fs/mbcache.c
 
 
-def test_entries_of_one_key_are_bounded(kernel):
+@pytest.mark.parametrize("hashed", [True, False], ids=["hashed", "zero"])
+@pytest.mark.parametrize("files", [5_000, pytest.param(200_000, marks=pytest.mark.long)])
+def test_entries_of_one_key_are_bounded(kernel, tmp_path, files, hashed):
     """Without a bound, the chain has all of them, behind one bit lock."""
-    parts, _ = run(kernel, ONE_KEY, programs=["mkfs.ext4", "perl"], disk="128M", timeout=300)
-    table = mbcache(dict(parts)["read"])
+    image = attribute_image.build(tmp_path, files, hashed)
+    parts, result = run(
+        kernel,
+        ONE_KEY.format(files=files),
+        disk=None,
+        qemu=["-drive", f"file={image},format=raw,if=virtio,cache=unsafe"],
+        files={"/read.pl": READ, "/set.pl": SET},
+        programs=["perl"],
+        timeout=max(60, files // 500),
+    )
+    parts = dict(parts)
+    table = mbcache(parts["read"])
+    print(f"{files} files: {table['objects']} objects, {result.seconds:.0f} s")
     assert table["objects"] == table["longest"] == BOUND
-    assert table["hits"] >= 1
+    table = mbcache(parts["set"])
+    # A new file with this attribute finds a block, unless it has another key.
+    assert bool(table["hits"]) == hashed
     # A lookup, under the lock of the bucket, examines no more than these.
     assert table["nodes-per-counted-hit"] <= BOUND
 

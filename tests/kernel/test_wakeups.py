@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Wake-ups under load: none gets lost, and the file counts them.
+"""Wakeups under load: none is lost, and /proc/hashstats counts them.
 
-The load is lib/wait_filter_stress.c: it fails by itself when a wake-up is lost,
-so that no guest has to be waited for until it hangs.
+The load is lib/wait_filter_stress.c. It fails if a wakeup is lost, so the guest
+does not hang.
 """
 
 import re
@@ -16,6 +16,12 @@ TABLES = ("folio_wait", "bit_wait")
 FIELDS = ("wakes", "entries-examined", "entries-matched", "functions-called", "foreign-per-wake")
 WAITS = 200_000
 STRESS = "/sys/kernel/debug/wait_filter_stress"
+PAIRS = re.compile(
+    r"wait_filter_stress: (\d+) waits, (\d+) sleeps, (\d+) cut short by signals, "
+    r"(\d+) by timeouts, (\d+) woken early$",
+    re.M,
+)
+ALONE = re.compile(r"wait_filter_stress: (\d+) waits of one waiter, (\d+) sleeps$", re.M)
 # Many keys in few queues, and few in many.
 SIZES = ("hash_entries=bit_wait:2,folio_wait:2", "")
 
@@ -50,16 +56,28 @@ def loaded(kernel, request):
 
 def test_load_was_what_it_says(loaded):
     _, console, _ = loaded
-    found = re.findall(
-        r"wait_filter_stress: (\d+) waits, (\d+) sleeps, (\d+) "
-        r"cut short by signals, (\d+) by timeouts",
-        console,
-    )
+    found = PAIRS.findall(console)
     assert len(found) == 3
-    waits, sleeps, signals, timeouts = map(int, found[1])
+    waits, sleeps, signals, timeouts, _ = map(int, found[1])
     assert waits >= WAITS
     assert sleeps > WAITS // 10
     assert signals > 100 and timeouts > 0
+
+
+def test_one_waiter_waits_alone(loaded):
+    """Its counter goes from 0 to 1 and back while the waker tests it."""
+    _, console, _ = loaded
+    found = [tuple(map(int, one)) for one in ALONE.findall(console)]
+    assert [waits for waits, _ in found] == [WAITS // 10, WAITS, WAITS // 10]
+    # Some waits sleep, and in some the gate opens before that.
+    assert all(0 < sleeps < waits for waits, sleeps in found)
+
+
+def test_no_wakeup_is_missed(loaded):
+    _, console, _ = loaded
+    said = [line for line in console.splitlines() if "wait_filter_stress: " in line]
+    assert len(said) == 6
+    assert all(PAIRS.search(line) or ALONE.search(line) for line in said), said
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -79,7 +97,7 @@ def test_only_wait_tables_count_wakes(loaded):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_no_function_is_called_for_another_key(loaded, name):
-    """All that was called either matched or has no key: two entries do.
+    """All functions that were called match, or are those of two unknown entries.
 
     The counts are the walk's own; lib/wait_filter_kunit.c looks from outside.
     """
@@ -91,7 +109,7 @@ def test_no_function_is_called_for_another_key(loaded, name):
     if name == "folio_wait":
         assert called == matched
     else:
-        # Each of the two is in one queue and called once a wake-up of it.
+        # Each of the two is in one queue and called once per wakeup of it.
         assert 0 < called - matched <= 2 * table["wakes"]
 
 

@@ -272,7 +272,7 @@ static int run_case(enum key_kind kind, enum layout layout, bool hot, unsigned i
 {
 	/* Long against the clock, short against the tick. */
 	const unsigned int count = hot ? 8192 / (wanted + 8) : 1;
-	const unsigned int times = hot ? samples : samples / 5 + 1;
+	const unsigned int times = hot ? samples : samples / 2 + 1;
 	unsigned int same = queue_all(kind, wanted);
 	bool woken = wakes_own(kind);
 

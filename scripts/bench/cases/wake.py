@@ -6,7 +6,7 @@ import statistics
 
 from bench import usermode
 from bench.record import table
-from bench.rounds import alternate, run_turns
+from bench.rounds import run_turns
 from bench.sides import note_kernels
 from common import die, run, step
 from guest import initramfs, uml
@@ -15,13 +15,18 @@ from series import compose
 
 SAME_SIZE = "hash_entries=bit_wait:256,folio_wait:256"
 # Kernels and their queues, 256 as in the base or those of 4 or 16 GiB.  The base
-# runs twice in each round: how the two differ is the noise.  CONFIG_HASHSTATS is
-# off, because user-mode Linux has no patched jumps, so that each wakeup would read
-# the switch of the counters.  It has no runtime constants either: the series
-# loads the addresses of its tables from memory, as on no real machine.
+# runs twice in each round: how the two differ is the noise.
+#
+# CONFIG_HASHSTATS is off, because user-mode Linux has no patched jumps, so that
+# each wakeup would read the switch of the counters.  User-mode Linux has no
+# runtime constants either: the series loads the addresses of its tables from
+# memory, which it does not do on a real machine.
 BASE, AGAIN = ("base", "256"), ("again", "256")
 SERIES = (("patched", "256"), ("patched", "boot"), ("patched", "boot-16g"))
 SIDES = (BASE, *SERIES, AGAIN)
+# Of one round: no side is far from the base, since neighbours of a virtual
+# machine change its speed by a factor of 2 within seconds.
+ORDER = (AGAIN, SERIES[2], BASE, SERIES[0], SERIES[1])
 COMPILERS = ("plain", "retpoline")
 # Objects with wakeups: wait.c and wait_bit.c, and the waits for folios.
 WAKERS = ("kernel/sched/build_utility.o", "mm/filemap.o")
@@ -52,7 +57,7 @@ HEADS_OPS = 200_000
 
 
 # Rounds, samples of a wakeup, and rounds of distances between queue heads.
-LOADS = {"quick": (5, 100, 3), "usual": (11, 300, 9), "long": (25, 1000, 25)}
+LOADS = {"quick": (9, 100, 3), "usual": (15, 300, 9), "long": (25, 1000, 25)}
 
 
 def measure(result, load):
@@ -81,8 +86,9 @@ def wakes(result, kernels, rounds, samples):
     settings = [f"wake_bench.samples={samples}", f"wake_bench.evict_mb={4 * cache}"]
     turns = [
         (number, compiler, *side)
-        for number, side in alternate(rounds, SIDES)
+        for number in range(rounds)
         for compiler in COMPILERS
+        for side in (ORDER[::-1] if number % 2 else ORDER)
     ]
 
     def one_kernel(number, compiler, side, queues):
@@ -166,20 +172,22 @@ def one_of(cases, **wanted):
     return found[0]
 
 
-def times(result, kernel, compiler, queues, what="min_ns", **wanted):
+def times(result, compiler, side, what="min_ns", **wanted):
     """A time from each round."""
+    kernel, queues = side
     return [
         one_of(one["cases"], **wanted)[what]
-        for one in result.runs("wake")
-        if (one["kernel"], one["compiler"], one["queues"]) == (kernel, compiler, queues)
+        for one in result.runs("wake", kernel=kernel, compiler=compiler, queues=queues)
     ]
 
 
+def of_base(ours, base):
+    """Median of the ratios of the rounds."""
+    return statistics.median(one / other for one, other in zip(ours, base, strict=True))
+
+
 def ratio(result, compiler, side, **wanted):
-    """A side divided by the base, each by the median of its rounds."""
-    ours = times(result, side[0], compiler, side[1], **wanted)
-    base = times(result, BASE[0], compiler, BASE[1], **wanted)
-    return statistics.median(ours) / statistics.median(base)
+    return of_base(times(result, compiler, side, **wanted), times(result, compiler, BASE, **wanted))
 
 
 def wake_figures(result):
@@ -205,83 +213,68 @@ def wake_figures(result):
 def empty_figures(result):
     for size in SETS:
         mark = "" if size == SETS[0] else f"_{size >> 10}m"
-        base = empty(result, BASE, size)
+        base = empty_times(result, BASE, size)
         for name, side in (
             ("wake_empty_cold_256", SERIES[0]),
             ("wake_empty_cold_4g", SERIES[1]),
             ("wake_empty_cold_16g", SERIES[2]),
             ("aa_empty_cold", AGAIN),
         ):
-            result.figure(name + mark, empty(result, side, size) / base)
+            result.figure(name + mark, of_base(empty_times(result, side, size), base))
 
 
-def empty(result, side, size):
-    """Nanoseconds of a wakeup that finds no waiter, the median of the rounds."""
-    return statistics.median(
-        one["empty"][str(size)]
-        for one in result.runs("wake")
-        if (one["kernel"], one["queues"], one["compiler"]) == (*side, "plain")
-    )
+def empty_times(result, side, size):
+    """Nanoseconds of a wakeup that finds no waiter, from each round."""
+    kernel, queues = side
+    runs = result.runs("wake", kernel=kernel, compiler="plain", queues=queues)
+    return [one["empty"][str(size)] for one in runs]
 
 
 def boot_size_figures(result):
     for foreign in FOREIGN[1:]:
         usual = {"key": "bit", "layout": LAYOUT, "cache": "hot", "foreign": foreign}
-        result.figure(
-            f"ratio_boot_size_{foreign}", ratio(result, "plain", SERIES[1], **usual)
-        )
+        result.figure(f"ratio_boot_size_{foreign}", ratio(result, "plain", SERIES[1], **usual))
         result.figure(
             f"boot_size_queued_{foreign}",
-            max(times(result, "patched", "plain", "boot", "queued", **usual)),
+            max(times(result, "plain", SERIES[1], "queued", **usual)),
         )
+
+
+COLUMNS = ("base", "series, 256", "series, 4 GiB", "series, 16 GiB", "base again")
 
 
 def wake_tables(result):
     pages = "huge" if result.data["machine"]["huge_pages"] else "small"
     print(f"\n  ns a wakeup, minimum of a kernel's samples, median of its rounds; {pages} pages")
+    print("  ratios to the base, median of those of the rounds")
     rows = [
         wake_row(result, compiler, case)
         for compiler in COMPILERS
-        for case in result.runs("wake")[0]["cases"]
+        for case in result.runs("wake", compiler=compiler)[0]["cases"]
     ]
-    table(
-        rows,
-        (
-            "code, key, waiters, cache, foreign",
-            "base",
-            "series, 256",
-            "series, 4 GiB",
-            "series, 16 GiB",
-            "base again",
-            *("ratio",) * len(SIDES[1:]),
-        ),
-    )
-
-
-def empty_table(result):
-    print("\n  ns a wakeup that finds no waiter, for keys all over memory")
-    table(
-        [
-            (
-                f"{size} KiB",
-                *(f"{empty(result, side, size):.2f}" for side in SIDES),
-            )
-            for size in SETS
-        ],
-        ("working set", "base", "series, 256", "series, 4 GiB", "series, 16 GiB", "base again"),
-    )
+    table(rows, ("code, key, waiters, cache, foreign", *COLUMNS, *("ratio",) * len(SIDES[1:])))
 
 
 def wake_row(result, compiler, case):
     wanted = {name: case[name] for name in ("key", "layout", "cache", "foreign")}
-    base, *ours = [
-        statistics.median(times(result, kernel, compiler, queues, **wanted))
-        for kernel, queues in SIDES
+    name = " ".join((compiler, *map(str, wanted.values())))
+    return row(name, [times(result, compiler, side, **wanted) for side in SIDES])
+
+
+def empty_table(result):
+    print("\n  ns a wakeup that finds no waiter, for keys all over memory")
+    rows = [
+        row(f"{size} KiB", [empty_times(result, side, size) for side in SIDES]) for size in SETS
     ]
+    table(rows, ("working set", *COLUMNS, *("ratio",) * len(SIDES[1:])))
+
+
+def row(name, columns):
+    """Times of the rounds of each side, the base first."""
     return (
-        " ".join((compiler, *map(str, wanted.values()))),
-        *(f"{cell:.1f}" for cell in (base, *ours)),
-        *(f"{cell / base:.3f}" for cell in ours),
+        name,
+        *(f"{statistics.median(column):.1f}" for column in columns),
+        *(f"{of_base(column, columns[0]):.3f}" for column in columns[1:]),
     )
 
 
