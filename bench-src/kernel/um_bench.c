@@ -3,9 +3,12 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/reboot.h>
 #include <linux/sizes.h>
 #include <linux/sort.h>
 #include <linux/time64.h>
+
+#include <os.h>
 
 #include "um_bench.h"
 
@@ -74,4 +77,16 @@ void evict_caches(void)
 	for (n = 0; n < um_nr_chunks; n++)
 		for (at = 0; at < CHUNK_SIZE; at += 64)
 			sink += READ_ONCE(*(unsigned long *)(um_chunks[n] + at));
+}
+
+/*
+ * If the timer of user-mode Linux fires after the kernel has left its last
+ * stack, the process aborts. A tick may set the timer once more while the first
+ * call disables it.
+ */
+void power_off(void)
+{
+	os_timer_disable();
+	os_timer_disable();
+	kernel_power_off();
 }

@@ -36,5 +36,6 @@ int compare_u64(const void *a, const void *b);
 void *get_chunk(void);
 int allocate_chunks(unsigned int megabytes);
 void evict_caches(void);
+void power_off(void);
 
 #endif /* BOOTHASH_UM_BENCH_H */

@@ -22,7 +22,6 @@
 #include <linux/moduleparam.h>
 #include <linux/pagemap.h>
 #include <linux/prandom.h>
-#include <linux/reboot.h>
 #include <linux/sort.h>
 #include <linux/wait_bit.h>
 
@@ -481,7 +480,7 @@ static int __init run_wake_bench(void)
 		error = run_all();
 	}
 	pr_info("wake_bench: end %d\n", error);
-	kernel_power_off();
+	power_off();
 	return 0;
 }
 late_initcall(run_wake_bench);

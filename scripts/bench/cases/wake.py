@@ -273,7 +273,7 @@ def row(name, columns):
     """Times of the rounds of each side, the base first."""
     return (
         name,
-        *(f"{statistics.median(column):.1f}" for column in columns),
+        *(f"{statistics.median(column):.2f}" for column in columns),
         *(f"{of_base(column, columns[0]):.3f}" for column in columns[1:]),
     )
 
