@@ -43,9 +43,8 @@ HOT = (
 OPTIONAL = {
     "dcache: count lookups": ("fs/dcache.o", "fs/namei.o"),
     "fs: count lookups": ("fs/inode.o",),
-    "mbcache: count lookups": ("fs/mbcache.o",),
     "mm/filemap: ask a page hash": ("mm/filemap.o",),
-    "fs/buffer: find buffers": ("block/bdev.o", "fs/buffer.o", "mm/migrate.o"),
+    "fs/buffer: find buffers": ("block/bdev.o", "mm/migrate.o"),
 }
 # Without ACPI only the first core of a socket is found.
 SOCKETS = ("-smp", "sockets=4")

@@ -20,7 +20,7 @@ SAME_SIZE = "hash_entries=bit_wait:256,folio_wait:256"
 # CONFIG_HASHSTATS is off, because user-mode Linux has no patched jumps, so that
 # each wakeup would read the switch of the counters.  User-mode Linux has no
 # runtime constants either: the series loads the addresses of its tables from
-# memory, which it does not do on a real machine.
+# memory, which it does not do on a real machine.  They are in the cache.
 BASE, AGAIN = ("base", "256"), ("again", "256")
 SERIES = (("patched", "256"), ("patched", "boot"), ("patched", "boot-16g"))
 SIDES = (BASE, *SERIES, AGAIN)
