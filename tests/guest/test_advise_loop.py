@@ -16,7 +16,7 @@ from guest import limits, vm
 from toyhashstats import hashstats, said
 
 TOO_SMALL = "hash_entries=dentry:256,inode:128,folio_wait:16,mbcache:16"
-MBCACHE = "mbcache ext4 vda ea-block"
+MBCACHE = "mbcache"
 TABLES = ("dentry", "inode", "folio_wait", MBCACHE)
 WITHIN = 0.15  # of the nodes that are observed
 DISK = "64M"

@@ -26,7 +26,7 @@ IDS = 20_000
 # The kernel writes the quota file for each new project.
 PROJECTS = 4_000
 # Timer ids are sequential: a process deletes the timers with other ids.
-TIMERS = 100_000
+TIMERS = 500_000
 FACTOR = 3
 
 GOLDEN_RATIO_32 = 0x61C88647
@@ -132,9 +132,11 @@ objects() {{
         grep -E '^({tables}) '
 }}
 # What RCU holds goes a little later.
-wait_for_objects() {{
+wait_until_gone() {{
     turns=0
-    until objects > /tmp/after && cmp -s /tmp/before /tmp/after; do
+    until objects > /tmp/after && awk '
+        NR == FNR {{ before[$1] = $2 }}
+        NR > FNR && $2 > before[$1] {{ exit 1 }}' /tmp/before /tmp/after; do
         turns=$((turns + 1))
         [ $turns -lt 40 ] || break
         sleep 0.5
@@ -150,7 +152,7 @@ attack() {{
     echo "=== $name flood"
     flood "$@" sh -c 'echo "=== $0 held"; cat /proc/hashstats' $name
     umount /mnt
-    wait_for_objects
+    wait_until_gone
     echo "=== $name after"
     cat /proc/hashstats
 }}

@@ -57,8 +57,10 @@ show moved
 echo $! > /mnt/cgroup.procs
 rmdir /mnt/inner
 umount /mnt
-# A hierarchy that goes is not gone at once.
+# A hierarchy goes a little later, and stays if inner was not yet freed.
 until show after > /tmp/after && ! grep -q {NAME} /tmp/after; do
+    one
+    umount /mnt
     sleep 0.1
 done
 cat /tmp/after

@@ -124,11 +124,12 @@ def test_mounts_come_and_go_under_a_reader(kernel):
 # key.  Two processes read them, so that they compete for the lock of its bucket.
 READ = rf"""
 my $files = shift;
+my $name = "{attribute_image.NAME}";
 sub get {{
     my $value = "\0" x 256;
     my $file = sprintf("/mnt/one/%d/%d", $_[0] / {attribute_image.PER_FOLDER},
         $_[0] % {attribute_image.PER_FOLDER});
-    syscall(191, $file, "{attribute_image.NAME}", $value, 256) == {len(attribute_image.VALUE)}
+    syscall(191, $file, $name, $value, 256) == {len(attribute_image.VALUE)}
         or die "$file: $!";
 }}
 my $child = fork;
@@ -141,9 +142,10 @@ waitpid($child, 0);
 exit($? != 0);
 """
 SET = f"""
-open(my $file, ">", "/mnt/one/more") or die "$!";
-syscall(188, "/mnt/one/more", "{attribute_image.NAME}", "{attribute_image.VALUE.decode()}",
-    {len(attribute_image.VALUE)}, 0) and die "$!";
+my ($path, $name) = ("/mnt/one/more", "{attribute_image.NAME}");
+my $value = "{attribute_image.VALUE.decode()}";
+open(my $file, ">", $path) or die "$!";
+syscall(188, $path, $name, $value, length($value), 0) and die "$!";
 """
 ONE_KEY = """
 mkdir /mnt/one
