@@ -68,7 +68,7 @@ BENCHMARKS = {
     "halfmd4": Benchmark(halfmd4, 15, 160, 700, r".*"),
     "mbcache": Benchmark(mbcache, 20, 40, 600, r".*"),
     "hashstats": Benchmark(hashstats, 30, 60, 900, r"read_ms|longest_stretch"),
-    "wake": Benchmark(wake, 20, 90, 1800, r"(?!boot_size)"),
+    "wake": Benchmark(wake, 70, 250, 1300, r"(?!boot_size)"),
     # With so few operations, the total includes many instructions of the clock.
     "inode": Benchmark(inode, 80, 150, 7200, r"ops_ratio|.*lock|insn_total", near=r".*insn|nodes"),
     "xattr": Benchmark(xattr, 90, 600, 21600, r"seconds", near=r".*insn|disk"),

@@ -70,8 +70,8 @@ TURNING = f"""
 fork() {{
     echo 0 > $groups/group-$1/cgroup.procs
     while [ ! -e /tmp/over ]; do
-        sleep 0.05 &
-        sleep 0.05 &
+        sleep 0.3 &
+        sleep 0.3 &
         wait
     done
 }}
@@ -146,9 +146,9 @@ def check_turns(parts):
         assert all(place[NAME] == "/" for place in places.values())
         assert len(places) > GROUPS * TASKS
         seen |= places.keys()
-    # Tasks that did not exist at the first mount.
-    print(f"{len(seen)} tasks in {TURNS} mounts")
-    assert len(seen) > len(tasks(parts["1"])) + TURNS
+    later = seen - tasks(parts["1"]).keys()
+    print(f"{len(seen)} tasks, {len(later)} of them after the first mount")
+    assert len(later) > TURNS // 2
 
 
 def test_hierarchies_come_and_go(kernel):

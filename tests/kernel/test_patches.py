@@ -49,7 +49,10 @@ OPTIONAL = {
 # Without ACPI only the first core of a socket is found.
 SOCKETS = ("-smp", "sockets=4")
 # Tests of rules that hold without our options too.
-RULES = "CONFIG_WAIT_FILTER_KUNIT_TEST=y\nCONFIG_WAIT_FILTER_STRESS=y\n"
+RULES = "".join(
+    f"CONFIG_{name}=y\n"
+    for name in ("RUNTIME_TESTING_MENU", "WAIT_FILTER_KUNIT_TEST", "WAIT_FILTER_STRESS")
+)
 PATCHES = compose.patches()
 
 pytestmark = pytest.mark.stage("patches")

@@ -22,7 +22,6 @@
 #include <linux/moduleparam.h>
 #include <linux/namei.h>
 #include <linux/prandom.h>
-#include <linux/reboot.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -349,7 +348,7 @@ static int __init run_dentry_bench(void)
 	int error = run_part();
 
 	pr_info("dentry_bench: end %d\n", error);
-	kernel_power_off();
+	power_off();
 	return 0;
 }
 late_initcall(run_dentry_bench);

@@ -12,7 +12,6 @@
  * pass is known: an index that finds what it should not prints no time.
  */
 #include <linux/moduleparam.h>
-#include <linux/reboot.h>
 #include <linux/string.h>
 
 #include "../um_bench.h"
@@ -73,7 +72,7 @@ static int __init run_index_bench(void)
 	if (!error)
 		pr_info("index_bench: step_ps %llu\n", step_ps());
 	pr_info("index_bench: end %d\n", error);
-	kernel_power_off();
+	power_off();
 	return 0;
 }
 late_initcall(run_index_bench);

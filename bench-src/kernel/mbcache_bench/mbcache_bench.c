@@ -16,7 +16,6 @@
 #include <linux/mbcache.h>
 #include <linux/moduleparam.h>
 #include <linux/prandom.h>
-#include <linux/reboot.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 
@@ -321,7 +320,7 @@ static int __init run_mbcache_bench(void)
 		error = run_all();
 	}
 	pr_info("mbcache_bench: end %d\n", error);
-	kernel_power_off();
+	power_off();
 	return 0;
 }
 late_initcall(run_mbcache_bench);
