@@ -206,7 +206,7 @@ def check_table(sizes, moments, name, ids):
     expected = chance(held["objects"], sizes[name])
     print(f"{name}: {held['objects']} objects, longest {held['longest']}, random {expected}")
     assert held["buckets"] == sizes[name]
-    # Of root and of project 0, there is one before.
+    # There is an object of root or of project 0 before.
     assert held["objects"] - before["objects"] >= ids - 1
     assert held["longest"] <= FACTOR * expected
     for one in MAINLINE:
@@ -232,7 +232,7 @@ def test_chosen_timers_spread(flooded):
 
 @pytest.mark.parametrize("name", FLOODS)
 def test_ids_flood_a_function_without_multiplier(name):
-    """Or the kernel would pass with ids that are harmless."""
+    """A kernel without a multiplier must not pass, which harmless ids would allow."""
     flood = FLOODS[name]
     assert len(set(flood.ids)) == len(flood.ids)
     expected = chance(len(flood.ids), flood.buckets)
