@@ -9,7 +9,7 @@
  * The first part has threads that work in pairs. Each has a gate: a bit, a
  * variable or a folio that is locked. The thread waits until its partner opens
  * the gate, shuts it, and opens the gate of the partner, once. Only the partner
- * opens it, so a lost wakeup stops the pair for ever. Some waits can be
+ * opens it, so after a lost wakeup the pair stops. Some waits can be
  * interrupted or time out: a signal is sent now and then before a gate is
  * opened, and a thread that comes out early waits again. A timeout, in one wait
  * of eight for a bit or a variable, would hide a loss.
@@ -78,7 +78,7 @@ struct worker {
 	struct rnd_state	random;
 };
 
-/* Static, because a thread that was never woken uses them for ever. */
+/* Static, because a thread that is never woken never stops using them. */
 static struct worker workers[THREADS];
 static unsigned long lock_word;
 static struct folio *lock_folio;

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from kernel import build
-from series import worktree
+from series import compose, worktree
 
 STAGES = (
     "lint",
@@ -119,6 +119,18 @@ def kernel(visibly):
     """The patched kernel; the first test that needs it builds it."""
     with visibly():
         return build.patched()
+
+
+@pytest.fixture(scope="session")
+def debug_kernel(visibly):
+    """The patched kernel with lockdep, PROVE_RCU and KASAN."""
+    with visibly():
+        return build.build(
+            "debug",
+            (*build.GUEST, build.CONFIGS / "debug.config"),
+            compose.compose(),
+            targets=("vmlinux",),
+        )
 
 
 # --- where the time went -------------------------------------------------------

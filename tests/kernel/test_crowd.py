@@ -286,14 +286,8 @@ def test_circle_that_nobody_sees_is_counted(kernel, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("append", ["", TWO_BUCKETS], ids=["default", "two-buckets"])
-def test_lockdep_and_kasan_find_nothing(append):
-    kernel = build.build(
-        "debug",
-        (*build.GUEST, build.CONFIGS / "debug.config"),
-        compose.compose(),
-        targets=("vmlinux",),
-    )
-    result = stress(kernel, 120, parallel=True, append=append, timeout=300)
+def test_lockdep_and_kasan_find_nothing(debug_kernel, append):
+    result = stress(debug_kernel, 120, parallel=True, append=append, timeout=300)
     assert "KernelAddressSanitizer initialized" in result.console
 
 

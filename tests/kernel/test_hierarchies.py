@@ -9,8 +9,6 @@ import pytest
 
 import sections
 from guest import vm
-from kernel import build
-from series import compose
 
 GROUPS = 20
 TASKS = 2  # in each group
@@ -158,13 +156,7 @@ def test_hierarchies_come_and_go(kernel):
 
 
 @pytest.mark.long
-def test_lockdep_and_kasan_find_nothing():
-    kernel = build.build(
-        "debug",
-        (*build.GUEST, build.CONFIGS / "debug.config"),
-        compose.compose(),
-        targets=("vmlinux",),
-    )
-    parts, result = run(kernel, TURNING, mem="2G", cpus=4, parallel=True, timeout=300)
+def test_lockdep_and_kasan_find_nothing(debug_kernel):
+    parts, result = run(debug_kernel, TURNING, mem="2G", cpus=4, parallel=True, timeout=300)
     check_turns(parts)
     assert "KernelAddressSanitizer initialized" in result.console

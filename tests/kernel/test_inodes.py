@@ -127,14 +127,8 @@ def test_damage_is_seen(kernel, damage, said):
 @pytest.mark.parametrize(
     "append, seconds", [("", 300), (TWO_BUCKETS, 120)], ids=["default", "two-buckets"]
 )
-def test_lockdep_and_kasan_find_nothing(append, seconds):
-    kernel = build.build(
-        "debug",
-        (*build.GUEST, build.CONFIGS / "debug.config"),
-        compose.compose(),
-        targets=("vmlinux",),
-    )
-    result = stress(kernel, seconds, parallel=True, append=append, timeout=seconds + 120)
+def test_lockdep_and_kasan_find_nothing(debug_kernel, append, seconds):
+    result = stress(debug_kernel, seconds, parallel=True, append=append, timeout=seconds + 120)
     assert "KernelAddressSanitizer initialized" in result.console
 
 

@@ -8,8 +8,6 @@ import pytest
 import attribute_image
 import sections
 from guest import hashstats_file, vm
-from kernel import build
-from series import compose
 
 BUCKETS = 1 << 13  # one for 64 KiB of 512 MiB
 
@@ -216,13 +214,7 @@ def test_mounts_add_no_table_memory(kernel):
 
 
 @pytest.mark.long
-def test_lockdep_and_kasan_find_nothing():
-    kernel = build.build(
-        "debug",
-        (*build.GUEST, build.CONFIGS / "debug.config"),
-        compose.compose(),
-        targets=("vmlinux",),
-    )
-    parts, result = run(kernel, LOOP, mem="2G", cpus=4, parallel=True, timeout=600)
+def test_lockdep_and_kasan_find_nothing(debug_kernel):
+    parts, result = run(debug_kernel, LOOP, mem="2G", cpus=4, parallel=True, timeout=600)
     assert any(mbcache(text)["objects"] for name, text in parts if name == "file")
     assert "KernelAddressSanitizer initialized" in result.console

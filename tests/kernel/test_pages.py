@@ -324,14 +324,8 @@ def test_broken_calls_are_seen(kernel, tmp_path):
 @pytest.mark.parametrize(
     "append, seconds", [("", 600), (PAGE_HASH, 600), (TINY, 300)], ids=IDS.values()
 )
-def test_lockdep_and_kasan_find_nothing(append, seconds):
-    kernel = build.build(
-        "debug",
-        (*build.GUEST, build.CONFIGS / "debug.config"),
-        compose.compose(),
-        targets=("vmlinux",),
-    )
-    result = stress(kernel, seconds, append, parallel=True, timeout=seconds + 300, **KASAN)
+def test_lockdep_and_kasan_find_nothing(debug_kernel, append, seconds):
+    result = stress(debug_kernel, seconds, append, parallel=True, timeout=seconds + 300, **KASAN)
     assert "KernelAddressSanitizer initialized" in result.console
 
 

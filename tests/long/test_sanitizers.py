@@ -19,7 +19,6 @@ pytestmark = pytest.mark.long
 
 # Without JUMP_LABEL the processors may run in parallel under emulation, and
 # nothing but memory is written when a static key is switched.
-DEBUG = (*build.GUEST, build.CONFIGS / "debug.config")
 KCSAN = (*build.GUEST, build.CONFIGS / "kcsan.config")
 # Two nodes, each a package of two CPUs: a node within one would be warned of.
 NUMA = (
@@ -73,20 +72,15 @@ def kcsan():
     return build.build("kcsan", KCSAN, compose.compose(), targets=("vmlinux",))
 
 
-@pytest.fixture(scope="module")
-def debug():
-    return build.build("debug", DEBUG, compose.compose(), targets=("vmlinux",))
-
-
-def test_lockdep_and_kasan_watch(debug):
-    result = vm.run(debug, "cat /proc/lockdep_stats", mem="2G", cpus=4, parallel=True)
+def test_lockdep_and_kasan_watch(debug_kernel):
+    result = vm.run(debug_kernel, "cat /proc/lockdep_stats", mem="2G", cpus=4, parallel=True)
     assert "KernelAddressSanitizer initialized" in result.console
     assert "debug_locks:                             1" in result.output
 
 
-def test_kunit(debug):
-    result = vm.run(debug, "true", mem="2G", cpus=4, parallel=True, append="kunit.enable=1")
-    assert kunit_suites.problems(debug.src, result.console) == {}
+def test_kunit(debug_kernel):
+    result = vm.run(debug_kernel, "true", mem="2G", cpus=4, parallel=True, append="kunit.enable=1")
+    assert kunit_suites.problems(debug_kernel.src, result.console) == {}
 
 
 @pytest.mark.parametrize(
@@ -98,9 +92,9 @@ def test_kunit(debug):
         "hash_entries=bit_wait:1M,folio_wait:1M,dentry:1M",
     ],
 )
-def test_churn(debug, append):
+def test_churn(debug_kernel, append):
     result = vm.run(
-        debug,
+        debug_kernel,
         CHURN.format(seconds=60),
         mem="2G",
         cpus=4,
@@ -116,10 +110,10 @@ def test_churn(debug, append):
         hashstats_file.parse(text)
 
 
-def test_two_nodes(debug):
+def test_two_nodes(debug_kernel):
     """With hashdist the tables of the VFS come late and from vmalloc."""
     result = vm.run(
-        debug,
+        debug_kernel,
         "cat /proc/hashstats; ls -lR /proc/sys >/dev/null",
         mem="2G",
         cpus=4,
@@ -157,8 +151,8 @@ def stress(kernel, append, waits, **options):
 
 # More than ten million waits in all.
 @pytest.mark.parametrize("append, waits", [("", 5_000_000), (TWO_QUEUES, 1_000_000)])
-def test_no_wakeup_is_lost(debug, append, waits):
-    stress(debug, append, waits)
+def test_no_wakeup_is_lost(debug_kernel, append, waits):
+    stress(debug_kernel, append, waits)
 
 
 @pytest.mark.parametrize("append, waits", [("", 4_000_000), (TWO_QUEUES, 1_000_000)])
