@@ -2,12 +2,13 @@
 /*
  * KUnit test for the spread of golden-ratio hashing.
  *
- * Keys as the kernel has them go through hash_32() and hash_64() into tables
- * of three sizes, one and two keys a bucket, and the nodes examined per hit
- * are held against those of a random function. A single multiplication is no
- * random function: consecutive keys fall better than chance, and strides whose
- * product with the constant is near a simple fraction fall worse. Each pattern
- * carries the bound that was measured for it, rounded up.
+ * Keys as the kernel has them go through hash_32(), hash_64() and, for keys of
+ * two words, hash_pair() into tables of three sizes, one and two keys a bucket.
+ * The nodes examined per hit are compared with those of a random function. A
+ * single multiplication is no random function: consecutive keys spread better
+ * than random ones, and strides whose product with the constant is near a
+ * simple fraction spread worse. Each pattern carries the bound that was
+ * measured for it, rounded up.
  *
  * That the bounds mean something is shown by the function that the buffer cache
  * had until 1999, device xor block and a mask (CITI TR 00-1): it passes where

@@ -13,7 +13,7 @@ enum boot_hash_origin {
 	BOOT_HASH_MINIMUM,	/* a lower bound */
 	BOOT_HASH_MAXIMUM,	/* an upper bound, or free memory */
 	BOOT_HASH_CMDLINE,	/* hash_entries= */
-	BOOT_HASH_OFF,		/* HASH_OPTIONAL, and not requested */
+	BOOT_HASH_OFF,		/* HASH_OPTIONAL: not requested, or 0 was */
 };
 
 #define BOOT_HASH_TABLES	48	/* largest number of tables */

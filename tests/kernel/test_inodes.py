@@ -123,6 +123,31 @@ def test_damage_is_seen(kernel, damage, said):
     assert re.search("^not ok 1 inode_stress$", result.output, re.M)
 
 
+def test_miss_of_iget5_locked_is_counted_once(kernel):
+    """overlayfs looks up its inodes by iget5_locked()."""
+    result = vm.run(
+        kernel,
+        """
+        mkdir /tmp/one /tmp/two /overlay
+        cd /tmp/one
+        touch $(seq 1000)
+        mount -t overlay -o lowerdir=/tmp/one:/tmp/two overlay /overlay
+        echo on > /proc/hashstats
+        echo "=== before"
+        cat /proc/hashstats
+        ls -l /overlay > /tmp/listed
+        echo "=== after"
+        cat /proc/hashstats
+        """,
+    )
+    before, after = (
+        hashstats_file.parse(text)["inode"] for _, text in sections.parts(result.output)
+    )
+    misses = [one["lookups"] - one["hits"] for one in (before, after)]
+    # Other directories and files of the guest are few.
+    assert 1000 <= misses[1] - misses[0] < 1100
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     "append, seconds", [("", 300), (TWO_BUCKETS, 120)], ids=["default", "two-buckets"]

@@ -76,8 +76,8 @@ CODE = {
     "page": r"filemap_get_entry|__filemap_get_folio|filemap_get_read_batch|"
     r"xas_(load|start|descend)|page_hash_\w+",
     "folio_wait": r"folio_wake_bit|folio_wait_bit_common|wake_page_function",
-    "bit_wait": r"_*(bit|var)_waitqueue\w*|_*wake_up_(bit|var|filtered)|"
-    r"(wake_bit|var_wake)_function|wake_hashed\w*",
+    "bit_wait": r"_*(inode_bit|bit|var)_waitqueue\w*|_*wake_up_(bit|var|hashed|counted)|"
+    r"(wake_bit|var_wake)_function",
     "mbcache": r"_*mb_cache_\w+",
     "futex": r"futex_(hash|wake|wait|q_lock|q_unlock|wait_setup|unqueue)",
 }
