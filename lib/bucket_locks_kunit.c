@@ -26,7 +26,7 @@ static void check_locks(struct kunit *test, size_t max_size,
 	KUNIT_ASSERT_EQ(test, err, 0);
 	free_bucket_spinlocks(locks);
 
-	KUNIT_EXPECT_PRED_MSG(test, is_power_of_2(mask + 1UL),
+	KUNIT_EXPECT_TRUE_MSG(test, is_power_of_2(mask + 1UL),
 			      "mask %#x for %u locks per CPU, at most %zu",
 			      mask, cpu_mult, max_size);
 	KUNIT_EXPECT_LE(test, mask + 1UL, max_size);
