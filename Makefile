@@ -7,12 +7,12 @@ SCRIPT = $(PYTHON) scripts/cli.py
 export PYTHONDONTWRITEBYTECODE = 1
 
 # What a user may set, handed to the scripts as environment.
-export KERNEL BASE MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR \
+export KERNEL BASE TOPIC MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR \
 	RESULTS KEEP TESTS SUITES V
 
 .PHONY: help python setup tree export mail check-series kernel deb boot shell \
 	kunit lint test test-long bench bench-compare report install-tools \
-	uninstall-tools clean distclean refresh series
+	uninstall-tools clean distclean
 .NOTPARALLEL:
 .SUFFIXES:
 # A script's one line is enough; make's own echo of the command is not wanted.
@@ -31,7 +31,7 @@ help:
 	echo
 	echo "  make tree          compose base + series + new files into a git tree in build/"
 	echo "  make export        write that tree's commits back to series/ and the new files"
-	echo "  make mail          the mail set, proven equal to the composed tree"
+	echo "  make mail          the mail set of each topic, proven equal to the composed tree"
 	echo "  make check-series  every file brought once, patches apply, white space"
 	echo "  make kernel        build the patched kernel only"
 	echo "  make deb           Debian packages of the patched kernel for a real machine, and"
@@ -55,7 +55,8 @@ help:
 	echo
 	echo "Variables:"
 	echo "  KERNEL=PATH        another 6.12.y tree or tarball (else Debian's linux-source-6.12)"
-	echo "  BASE=6.12          the folder in series/ to use"
+	echo "  BASE=6.12          the kernel version to use, one of series/bases"
+	echo "  TOPIC=NAME         mail: only this topic of series/topics"
 	echo "  MEM=1G CPUS=2      size of the guest of boot, shell and kunit"
 	echo "  SUITES='...'       kunit: only these suites, such as 'boot_hash mbcache'"
 	echo "  APPEND='...'       more words for the guest's kernel command line"
@@ -92,10 +93,3 @@ bench: bench-all
 
 bench-%: python
 	$(SCRIPT) bench $*
-
-# The former names of two verbs.
-refresh: export
-	echo "make refresh is now make export"
-
-series: mail
-	echo "make series is now make mail"

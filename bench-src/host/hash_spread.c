@@ -307,7 +307,7 @@ static double nanoseconds(const struct function *function)
 	return best;
 }
 
-/* What lib/hash_spread_kunit.c expects of the kernel's functions. */
+/* What lib/tests/hash_spread_kunit.c expects of the kernel's functions. */
 static void print_vectors(void)
 {
 	u64 x, y, i;

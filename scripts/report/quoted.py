@@ -103,7 +103,7 @@ def cover_letter(of):
 
 FILES = {
     "README": readme,
-    "series/6.12/cover-letter": cover_letter,
+    "series/core/cover-letter": cover_letter,
     f"{DOCUMENTS}/crowds.rst": documents.crowds,
     f"{DOCUMENTS}/filtered-wakeups.rst": documents.filtered_wakeups,
     f"{DOCUMENTS}/hashstats.rst": documents.hashstats,
@@ -111,7 +111,7 @@ FILES = {
     f"{DOCUMENTS}/page-index.rst": documents.page_index,
 }
 SAMPLES = {TOOL}
-MESSAGES = "series/6.12/*.patch"
+MESSAGES = "series/**/*.patch"
 
 
 def all_files(root=ROOT):

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """make check-series: the stored patches, the new files, and white space."""
 
+import dataclasses
+from pathlib import Path
+
 from common import ROOT, die
-from series import compose, gitcmd, paths, source
+from series import compose, gitcmd, patchfile, paths, source, topics
 from series.patchfile import Patch
 
 
@@ -11,32 +14,59 @@ def check() -> None:
     check_listed()
     series = compose.patches()
     brought = {name for patch in series for name in patch.brings}
-    for name in sorted(paths.kernel_files() - brought):
+    for name in sorted(paths.kernel_files() - brought - brought_anywhere()):
         die(
             f"{paths.in_repository(name).relative_to(ROOT)}: no patch "
             f"brings it; add a line `Brings: {name}` to one"
         )
     commit = compose.compose()
     check_whitespace(series, commit)
+    check_once(series, commit)
     print(
         f"{len(series)} patches and {len(brought)} new files in order, on Linux {source.version()}"
     )
 
 
+def all_texts() -> set[Path]:
+    """The file of each patch of each base."""
+    return {
+        topics.text_of(entry, base) for base in topics.bases() for entry in topics.of_base(base)
+    }
+
+
+def brought_anywhere() -> set[str]:
+    return {name for path in all_texts() for name in patchfile.read(path).brings}
+
+
 def check_listed() -> None:
-    names = {path.name for path in compose.folder().glob("*.patch")}
-    extra = sorted(names - set(compose.listed()))
-    if extra:
-        die(f"series/{source.base_name()}/series does not name {extra[0]}")
-    odd = [
-        path.name
-        for path in compose.folder().iterdir()
-        if path.suffix != ".patch" and path.name not in ("series", "cover-letter")
-    ]
-    if odd:
-        die(
-            f"series/{source.base_name()}/{odd[0]}: neither a patch nor `series` nor `cover-letter`"
+    """Each file below series/ is one that this program knows."""
+    known = all_texts() | {topics.SERIES / "bases", topics.SERIES / "topics"}
+    for topic in topics.needs():
+        known |= {topics.SERIES / topic / name for name in ("series", "cover-letter")}
+    for path in sorted(path for path in topics.SERIES.rglob("*") if path.is_file()):
+        if path in known:
+            continue
+        here = path.relative_to(ROOT)
+        if path.suffix == ".patch":
+            die(f"{here}: no base takes it; name it in the series file of its topic or remove it")
+        die(f"{here}: neither a patch nor `series` nor `cover-letter`")
+
+
+def check_once(series: list[Patch], commit: str) -> None:
+    """A text for one base stands where the shared one does not serve."""
+    base, repo = source.base_name(), source.base_repo()
+    for patch, made in zip(series, compose.commits(commit)):
+        shared = topics.SERIES / patch.topic / patch.name
+        if patch.path == shared or not shared.is_file():
+            continue
+        before, after = (
+            gitcmd.out("rev-parse", name + "^{tree}", repo=repo) for name in (f"{made}~", made)
         )
+        text = dataclasses.replace(patchfile.read(shared), brings=patch.brings)
+        if compose.gives(text, before, after, repo):
+            die(
+                f"{patch.path.relative_to(ROOT)}: {shared.relative_to(ROOT)} serves {base} as well; remove it"
+            )
 
 
 def check_whitespace(series: list[Patch], commit: str) -> None:

@@ -5,15 +5,18 @@ All work is done in a private index of the base repository: no work tree is
 touched, and the same input gives the same commit ids.
 """
 
+import dataclasses
 import hashlib
 import json
 import os
 import re
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 from common import ROOT, die, lock, step
-from series import gitcmd, maintainers, patchfile, paths, source
+from series import gitcmd, maintainers, patchfile, paths, source, topics
 from series.gitcmd import Env, Person
 from series.patchfile import Patch
 from series.paths import MAINTAINERS, in_repository
@@ -21,30 +24,25 @@ from series.paths import MAINTAINERS, in_repository
 NOBODY = ("boothash", "boothash@localhost")
 
 
-def folder() -> Path:
-    return ROOT / "series" / source.base_name()
-
-
-def listed() -> list[str]:
-    """Patch names in order, as the series file gives them."""
-    lines = (folder() / "series").read_text().splitlines()
-    return [word for line in lines if (word := line.partition("#")[0].strip())]
-
-
-def patches() -> list[Patch]:
-    """Every patch of the series, parsed."""
-    names = listed()
-    for name in names:
-        if not (folder() / name).is_file():
-            die(f"series/{source.base_name()}/series names {name}, which is not there")
-        if names.count(name) > 1:
-            die(f"series/{source.base_name()}/series names {name} twice")
-    return [patchfile.read(folder() / name) for name in names]
+def patches(of: tuple[str, ...] | None = None) -> list[Patch]:
+    """The base's patches in order, parsed; of some topics, or of all."""
+    found = []
+    for entry in topics.of_base(source.base_name(), of):
+        path = topics.text_of(entry, source.base_name())
+        if not path.is_file():
+            die(
+                f"series/{entry.topic}/series names {entry.name}, but there is no "
+                f"{path.relative_to(ROOT)}"
+            )
+        found.append(dataclasses.replace(patchfile.read(path), topic=entry.topic))
+    return found
 
 
 def inputs(series: list[Patch]) -> dict[str, str]:
     """Digest of each file that composing reads, by name: what was composed."""
-    files = [folder() / "series"] + [patch.path for patch in series]
+    files = [topics.SERIES / "topics"]
+    files += [topics.SERIES / name / "series" for name in topics.needs()]
+    files += [patch.path for patch in series]
     files += [in_repository(name) for patch in series for name in patch.brings]
     return {str(path.relative_to(ROOT)): digest(path) for path in files if path.is_file()}
 
@@ -54,9 +52,9 @@ def digest(path: Path) -> str:
     return mode + hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def compose() -> str:
-    """The commit of the whole series on the base; made only when needed."""
-    repo, series = source.base_repo(), patches()
+def compose(of: tuple[str, ...] | None = None) -> str:
+    """The commit of the series on the base, or of some topics; made only when needed."""
+    repo, series = source.base_repo(), patches(of)
     check_brings(series, repo)
     person = gitcmd.identity() or NOBODY
     base = gitcmd.commit("base", repo)
@@ -77,8 +75,8 @@ def compose() -> str:
 def recipe() -> list[str]:
     """Digest of these modules: a change to them composes anew."""
     return [
-        digest(Path(file))
-        for file in (__file__, patchfile.__file__, maintainers.__file__, paths.__file__)
+        digest(Path(str(module.__file__)))
+        for module in (sys.modules[__name__], maintainers, patchfile, paths, topics)
     ]
 
 
@@ -100,8 +98,17 @@ def commit_index(patch: Patch, repo: Path, env: Env, parent: str, who: Env) -> s
 
 
 def apply_diff(patch: Patch, repo: Path, env: Env, *options: str) -> None:
+    done = try_diff(patch, repo, env, *options)
+    if done and done.returncode:
+        die(refusal(patch, done.stderr))
+
+
+def try_diff(
+    patch: Patch, repo: Path, env: Env, *options: str
+) -> subprocess.CompletedProcess[str] | None:
+    """Apply the hunks to the index; None if there are none."""
     if not patch.diff:
-        return
+        return None
     # Hunks for MAINTAINERS are stored as if our sections were not in it.
     sections = take_sections(repo, env) if MAINTAINERS in patch.changes() else []
     done = gitcmd.git(
@@ -114,12 +121,21 @@ def apply_diff(patch: Patch, repo: Path, env: Env, *options: str) -> None:
         input=patch.diff,
         check=False,
     )
-    if done.returncode:
-        die(refusal(patch, done.stderr))
-    if sections:
-        replace(
-            MAINTAINERS, maintainers.merge(blob(":" + MAINTAINERS, repo, env), sections), repo, env
-        )
+    if sections and not done.returncode:
+        text = maintainers.merge(blob(":" + MAINTAINERS, repo, env), sections)
+        replace(MAINTAINERS, text, repo, env)
+    return done
+
+
+def gives(patch: Patch, before: str, after: str, repo: Path, files: bool = True) -> bool:
+    """A patch makes one tree of the other, with the files that it brings or without."""
+    with gitcmd.private_index(before, repo) as env:
+        done = try_diff(patch, repo, env)
+        if done and done.returncode:
+            return False
+        if files:
+            add_files(patch, repo, env)
+        return gitcmd.out("write-tree", repo=repo, env=env) == after
 
 
 def take_sections(repo: Path, env: Env) -> list[str]:
@@ -150,7 +166,7 @@ def replace(name: str, text: str, repo: Path, env: Env) -> None:
 
 def refusal(patch: Patch, said: str) -> str:
     """One line for what `git apply` says."""
-    where = f"series/{source.base_name()}/{patch.name}"
+    where = patch.path.relative_to(ROOT)
     linux = f"Linux {source.version()} with the patches before it"
     match = re.search(r"error: patch failed: (\S+):(\d+)", said)
     if match:

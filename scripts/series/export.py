@@ -21,10 +21,12 @@ from series import (
     patchfile,
     paths,
     source,
+    topics,
     worktree,
 )
 from series.patchfile import Patch
 from series.paths import MAINTAINERS
+from series.topics import Entry
 
 Contents = dict[Path, tuple[bytes, bool]]  # file here: bytes, executable
 
@@ -42,6 +44,8 @@ DIFF = [
     "--indent-heuristic",
 ]
 SIGNED = re.compile(r"^Signed-off-by: .*\n?", re.MULTILINE)
+# The topic of a new commit, if it is not that of the commit before it.
+TOPIC = re.compile(r"^Topic: (\S+)\n?", re.MULTILINE)
 
 
 @dataclass
@@ -56,6 +60,7 @@ class Commit:
     sections: list[str] = field(default_factory=list)  # of MAINTAINERS
     bare: str = ""  # its tree without new files
     brings: list[str] = field(default_factory=list)
+    topic: str = ""
 
 
 def export() -> None:
@@ -91,19 +96,21 @@ def check_untouched() -> None:
 
 def current() -> dict[str, str]:
     """Digests of the files now; composing may no longer work with them."""
-    names = [compose.folder() / name for name in compose.listed()]
+    base = source.base_name()
+    names = [topics.text_of(entry, base) for entry in topics.of_base(base)]
     series = [patchfile.read(path) for path in names if path.is_file()]
     return compose.inputs(series)
 
 
 def write_back(path: Path) -> str:
     commits = read_commits(path)
+    assign_topics(commits)
     assign_files(commits, path)
     series = make_patches(commits, path)
     old = {paths.in_repository(name) for patch in compose.patches() for name in patch.brings}
     contents = new_contents(commits, path)
     check_strangers(contents, old)
-    store_files(contents, old)
+    store_files(contents, old, brought_by_others())
     store_patches(series)
     return commits[-1].id if commits else gitcmd.commit("base", path)
 
@@ -120,14 +127,59 @@ def read_commits(path: Path) -> list[Commit]:
 def read_commit(commit: str, path: Path) -> Commit:
     message = gitcmd.git("log", "-1", "--format=%B", commit, repo=path).stdout
     message, _ = patchfile.split_brings(SIGNED.sub("", message))
-    subject, _, body = message.partition("\n")
+    topic = TOPIC.search(message)
+    subject, _, body = TOPIC.sub("", message).partition("\n")
     return Commit(
         commit,
         subject.strip(),
         body.strip("\n"),
         names(path, "--diff-filter=A", "base", commit),
         names(path, f"{commit}~", commit),
+        topic=topic[1] if topic else "",
     )
+
+
+def assign_topics(commits: list[Commit]) -> None:
+    """Each commit's topic: as its message says, as stored, or that before it."""
+    order = list(topics.needs())
+    known = {subject: entry.topic for subject, entry in known_entries().items()}
+    before = order[0]
+    for commit in commits:
+        commit.topic = commit.topic or known.get(commit.subject, before)
+        topics.check(commit.topic)
+        if order.index(commit.topic) < order.index(before):
+            die(
+                f"`{commit.subject}` of the topic {commit.topic} stands behind commits of "
+                f"{before}: put the commits in the order of series/topics"
+            )
+        before = commit.topic
+
+
+def known_entries() -> dict[str, Entry]:
+    """The stored patches of every base, by subject."""
+    found = {}
+    for base in reversed(topics.bases()):
+        for entry in topics.of_base(base):
+            path = topics.text_of(entry, base)
+            if path.is_file():
+                found[patchfile.read(path).subject] = entry
+    return found
+
+
+def brought_by_others() -> set[Path]:
+    """New files that patches of other bases bring."""
+    texts = {
+        topics.text_of(entry, base)
+        for base in topics.bases()
+        if base != source.base_name()
+        for entry in topics.of_base(base)
+    }
+    return {
+        paths.in_repository(name)
+        for path in texts
+        if path.is_file()
+        for name in patchfile.read(path).brings
+    }
 
 
 def names(path: Path, *what: str) -> set[str]:
@@ -188,7 +240,6 @@ def make_patches(commits: list[Commit], path: Path) -> list[Patch]:
     old = old_patches()
     for commit in commits:
         diff = gitcmd.git(*DIFF, before, commit.bare, repo=path).stdout
-        before = commit.bare
         if "\nBinary files " in diff:
             die(f"`{commit.subject}` changes a binary file: only text is kept")
         patch = Patch(
@@ -196,13 +247,32 @@ def make_patches(commits: list[Commit], path: Path) -> list[Patch]:
             commit.body,
             in_order(commit, old.get(commit.subject)),
             patchfile.without_index(diff),
+            topic=commit.topic,
         )
+        keep_stored_hunks(patch, before, commit.bare, path)
         patchfile.check_message(patch, f"`{patch.subject}`")
         if patch.diff or patch.brings:
             series.append(patch)
         else:
             print(f"  left out: `{patch.subject}`, nothing of its own remains")
+        before = commit.bare
     return series
+
+
+def keep_stored_hunks(patch: Patch, before: str, after: str, path: Path) -> None:
+    """Take the hunks that are stored if they give the same tree.
+
+    They may differ in line numbers, which one text for two bases must.
+    """
+    entry = known_entries().get(patch.subject)
+    for stored in (
+        [] if entry is None else [topics.shared(entry), topics.own(entry, source.base_name())]
+    ):
+        if stored.is_file() and compose.gives(
+            patchfile.read(stored), before, after, path, files=False
+        ):
+            patch.diff = patchfile.read(stored).diff
+            return
 
 
 def old_patches() -> dict[str, Patch]:
@@ -248,7 +318,7 @@ def check_strangers(contents: Contents, old: set[Path]) -> None:
             )
 
 
-def store_files(contents: Contents, old: set[Path]) -> None:
+def store_files(contents: Contents, old: set[Path], others: set[Path]) -> None:
     for here, new in contents.items():
         if here.is_file() and stored(here) == new:
             continue
@@ -256,47 +326,126 @@ def store_files(contents: Contents, old: set[Path]) -> None:
         here.write_bytes(new[0])
         here.chmod(0o755 if new[1] else 0o644)
         print(f"  written: {here.relative_to(ROOT)}")
-    for here in sorted(old - contents.keys()):
+    for here in sorted(old - contents.keys() - others):
         here.unlink(missing_ok=True)
         print(f"  removed: {here.relative_to(ROOT)}")
 
 
+@dataclass(eq=False)
+class Slot:
+    """A patch of a topic on its way to the files of each base."""
+
+    rest: str  # its file name without the number
+    texts: dict[str, bytes] = field(default_factory=dict)  # by base
+
+    def take(self, patch: Patch, base: str) -> None:
+        """A new text for a base; others with equal hunks take it too."""
+        self.texts[base] = patch.text().encode("utf-8", "surrogateescape")
+        for other, text in self.texts.items():
+            if hunks(text) == hunks(self.texts[base]):
+                self.texts[other] = self.texts[base]
+
+    def entry(self, topic: str, name: str) -> Entry:
+        everywhere = set(self.texts) == set(topics.bases())
+        return Entry(topic, name, "" if everywhere else next(iter(self.texts)))
+
+
+def hunks(text: bytes) -> bytes:
+    """A stored patch without its message."""
+    return text.partition(b"\n---\n")[2]
+
+
 def store_patches(series: list[Patch]) -> None:
-    folder, old = compose.folder(), old_patches()
-    stale = {patch.path for patch in old.values()}
-    width = 2 if len(series) < 100 else 3
-    wanted = {}
-    for number, patch in enumerate(series, 1):
-        known = old.get(patch.subject)
-        rest = (
-            re.sub(r"^\d+-", "", known.name) if known else patchfile.slug(patch.subject) + ".patch"
-        )
-        wanted[folder / f"{number:0{width}d}-{rest}"] = patch
-    for path in stale - wanted.keys():
+    known = known_entries()
+    for topic in topics.needs():
+        store_topic(topic, [patch for patch in series if patch.topic == topic], known)
+
+
+def store_topic(topic: str, series: list[Patch], known: dict[str, Entry]) -> None:
+    """Write the patches of a topic and its series file; other bases keep theirs."""
+    base = source.base_name()
+    before = {entry: stored_texts(entry) for entry in topics.entries(topic)}
+    for slot in before.values():
+        slot.texts.pop(base, None)
+    own = [
+        (patch, before.get(known[patch.subject]) if patch.subject in known else None)
+        for patch in series
+    ]
+    slots = [slot for slot in merge_order(list(before.values()), own, base) if slot.texts]
+    width = 2 if len(slots) < 100 else 3
+    entries = [
+        slot.entry(topic, f"{number:0{width}d}-{slot.rest}") for number, slot in enumerate(slots, 1)
+    ]
+    wanted: dict[Path, bytes] = {}
+    for entry, slot in zip(entries, slots):
+        wanted |= files(entry, slot.texts)
+    stale = {path for entry in before for path in places(entry)}
+    for path in sorted(stale - wanted.keys()):
         path.unlink(missing_ok=True)
-    for path, patch in wanted.items():
-        new = patch.text().encode("utf-8", "surrogateescape")
+    for path, new in wanted.items():
         if not path.is_file() or path.read_bytes() != new:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(new)
             print(f"  written: {path.relative_to(ROOT)}")
-    store_order([path.name for path in wanted])
+    if entries != list(before):
+        store_order(topic, entries)
 
 
-def store_order(order: list[str]) -> None:
-    """Rewrite the series file only when the order changed; keep its head."""
-    if order == compose.listed():
-        return
-    path = compose.folder() / "series"
+def stored_texts(entry: Entry) -> Slot:
+    of = [entry.only] if entry.only else topics.bases()
+    found = {base: topics.text_of(entry, base) for base in of}
+    texts = {base: path.read_bytes() for base, path in found.items() if path.is_file()}
+    return Slot(re.sub(r"^\d+-", "", entry.name), texts)
+
+
+def merge_order(old: list[Slot], own: list[tuple[Patch, Slot | None]], base: str) -> list[Slot]:
+    """Slots of all bases, those of this base in the order of its commits.
+
+    They stand where they stood, in their new order; a new one stands behind
+    the commit before it.
+    """
+    moved = [slot for _, slot in own if slot]
+    merged = list(old)
+    for place, slot in zip(sorted(old.index(slot) for slot in moved), moved):
+        merged[place] = slot
+    place = 0
+    for patch, known in own:
+        slot = known or Slot(patchfile.slug(patch.subject) + ".patch")
+        if not known:
+            merged.insert(place, slot)
+        slot.take(patch, base)
+        place = merged.index(slot) + 1
+    return merged
+
+
+def files(entry: Entry, texts: dict[str, bytes]) -> dict[Path, bytes]:
+    """The files of a patch: one text for the newest base and all that take it."""
+    newest = topics.bases()[0]
+    return {
+        topics.own(entry, base): text
+        for base, text in texts.items()
+        if base == newest or text != texts.get(newest)
+    }
+
+
+def places(entry: Entry) -> set[Path]:
+    """Where texts of a patch may be."""
+    return {topics.own(entry, base) for base in topics.bases()}
+
+
+def store_order(topic: str, entries: list[Entry]) -> None:
+    """Rewrite a series file; keep its head."""
+    path = topics.SERIES / topic / "series"
     head = []
     for line in path.read_text().splitlines():
         if line and not line.startswith("#"):
             break
         head.append(line)
-    path.write_text("\n".join(head + order) + "\n")
+    path.write_text("\n".join(head + [entry.line() for entry in entries]) + "\n")
 
 
 def settle(path: Path, head: str) -> None:
-    """Compose what was written; it must be the tree we came from."""
+    """Compose what was written; it must be the tree that it came from."""
     commit = compose.compose()
     same = gitcmd.out("rev-parse", f"{head}^{{tree}}", repo=path) == gitcmd.out(
         "rev-parse", f"{commit}^{{tree}}", repo=path
@@ -305,4 +454,4 @@ def settle(path: Path, head: str) -> None:
     worktree.remember(commit)
     if not same:
         print("  note: the place of a section in MAINTAINERS was put in order")
-    print(f"  {len(compose.listed())} patches stored")
+    print(f"  {len(compose.patches())} patches stored")

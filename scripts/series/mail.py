@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make mail: the set as it is mailed, proven equal to what is composed.
+"""make mail: each topic as it is mailed, proven equal to what is composed.
 
 It is written twice: as files, and as a branch that `b4 send` takes. Nothing
 here needs a network.
@@ -13,19 +13,20 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from common import ROOT, die, run, step
-from series import compose, gitcmd, source, worktree
+from common import ROOT, die, run, setting, step
+from series import compose, gitcmd, source, topics, worktree
+from series.paths import MAINTAINERS
 
 BRANCH = "b4/boothash"
 # What b4 knows its cover letter by, in a commit of its own below the patches.
 TRACKING = "--- b4-submit-tracking ---"
 RECIPIENTS = "scripts/get_maintainer.pl"
-READ_BY_IT = (RECIPIENTS, ".get_maintainer.conf", ".get_maintainer.ignore", ".mailmap")
+READ_BY_IT = (RECIPIENTS, MAINTAINERS, ".get_maintainer.conf", ".get_maintainer.ignore", ".mailmap")
 
 
-def cover() -> tuple[str, str]:
-    """(subject, body) of the cover letter."""
-    path = compose.folder() / "cover-letter"
+def cover(topic: str) -> tuple[str, str]:
+    """(subject, body) of a topic's cover letter."""
+    path = topics.SERIES / topic / "cover-letter"
     if not path.is_file():
         die(
             f"{path.relative_to(ROOT)}: not there; it holds `Subject: ` and "
@@ -35,7 +36,11 @@ def cover() -> tuple[str, str]:
     first, *rest = "\n".join(lines).strip("\n").split("\n")
     if not first.startswith("Subject: "):
         die(f"{path.relative_to(ROOT)}: its first line must be `Subject: title`")
-    return first.removeprefix("Subject: "), "\n".join(rest).strip("\n")
+    body = "\n".join(rest).strip("\n")
+    below = topics.with_needs(topic)[:-1]
+    if below:
+        body += f"\n\nThis set applies on top of: {', '.join(below)}."
+    return first.removeprefix("Subject: "), body
 
 
 def mail() -> None:
@@ -46,34 +51,52 @@ def mail() -> None:
             "and `git config user.email`"
         )
     path = worktree.src()
-    if worktree.exists(path) and worktree.current_branch(path) == BRANCH:
+    branch = worktree.current_branch(path) if worktree.exists(path) else ""
+    if branch.startswith(BRANCH):
         die(
-            f"{path} is on {BRANCH}, which is made anew: run `git checkout {worktree.BRANCH}` there"
+            f"{path} is on {branch}, which is made anew: run `git checkout {worktree.BRANCH}` there"
         )
-    subject, body = cover()
-    commit, repo = compose.compose(), source.base_repo()
-    folder = source.version_dir() / "mail"
+    only = setting("TOPIC")
+    if only:
+        topics.check(only)
+    base = source.base_name()
+    for topic in [only] if only else topics.needs():
+        if topics.of_base(base, [topic]):
+            mail_topic(topic, person)
+        else:
+            print(f"{topic}: no patches for Linux {base}")
+    print(f"  the branches {BRANCH}-* for b4 are in {path} (`make tree` makes the folder)")
+
+
+def mail_topic(topic: str, person: gitcmd.Person) -> None:
+    """Write the mails of one topic, on top of the topics that it needs."""
+    subject, body = cover(topic)
+    repo, wanted = source.base_repo(), topics.with_needs(topic)
+    below, commit = compose.compose(tuple(wanted[:-1])), compose.compose(tuple(wanted))
+    folder = source.version_dir() / "mail" / topic
     shutil.rmtree(folder, ignore_errors=True)
-    first, *patches = format_patch(repo, commit, folder, person)
-    with step("apply the mailed set to the base with git am"), repository(repo, patches) as temp:
+    first, *patches = format_patch(repo, below, commit, folder, person)
+    with (
+        step(f"apply the mailed set {topic} to the base with git am"),
+        repository(repo, below, patches) as temp,
+    ):
         gitcmd.git("reset", "--quiet", "--hard", commit, repo=temp)
         to, cc = recipients(temp, patches)
         fill_cover(first, subject, body, to, cc)
-        gitcmd.git("reset", "--quiet", "--hard", gitcmd.commit("base", repo), repo=temp)
-        who = undated(person)
-        text = cover_commit(repo, subject, body, to, cc)
+        gitcmd.git("reset", "--quiet", "--hard", below, repo=temp)
+        who, branch = undated(person), f"{BRANCH}-{topic}"
+        text = cover_commit(repo, branch, subject, body, to, cc)
         gitcmd.git("commit", "--quiet", "--allow-empty", "-F", "-", repo=temp, env=who, input=text)
         mailed = tree_of_mail(temp, patches, who)
         composed = gitcmd.out("rev-parse", commit + "^{tree}", repo=repo)
         if mailed != composed:
             die(
-                f"the mailed set gives tree {mailed}, the composed series "
+                f"the mailed set {topic} gives tree {mailed}, the composed patches "
                 f"{composed}: compare them with git in {repo}"
             )
-        gitcmd.git("fetch", "--quiet", temp, f"+HEAD:refs/heads/{BRANCH}", repo=repo)
+        gitcmd.git("fetch", "--quiet", temp, f"+HEAD:refs/heads/{branch}", repo=repo)
     print(f"  written: {folder.relative_to(ROOT)}, for {len(to)} people and {len(cc)} lists")
-    print(f"  written: branch {BRANCH} for b4 in {path} (`make tree` makes the folder)")
-    print(f"{len(patches)} patches, tree {composed} identical")
+    print(f"{topic}: {len(patches)} patches, tree {composed} identical")
 
 
 def undated(person: gitcmd.Person) -> gitcmd.Env:
@@ -82,7 +105,9 @@ def undated(person: gitcmd.Person) -> gitcmd.Env:
     return {name: value for name, value in env.items() if not name.endswith("_DATE")}
 
 
-def format_patch(repo: Path, commit: str, folder: Path, person: gitcmd.Person) -> list[Path]:
+def format_patch(
+    repo: Path, below: str, commit: str, folder: Path, person: gitcmd.Person
+) -> list[Path]:
     who = gitcmd.signature(person, source.DATE)
     options = [
         "--cover-letter",
@@ -96,9 +121,9 @@ def format_patch(repo: Path, commit: str, folder: Path, person: gitcmd.Person) -
         "-o",
         str(folder),
     ]
-    names = gitcmd.out("format-patch", *options, f"base..{commit}", repo=repo, env=who).splitlines()
-    if len(names) < 2:
-        die("the series is empty: nothing to mail")
+    names = gitcmd.out(
+        "format-patch", *options, f"{below}..{commit}", repo=repo, env=who
+    ).splitlines()
     return [Path(name) for name in names]
 
 
@@ -122,10 +147,12 @@ def recipients(tree: str, files: list[Path]) -> tuple[list[str], list[str]]:
     return [one for one in found if "<" in one], [one for one in found if "<" not in one]
 
 
-def cover_commit(repo: Path, subject: str, body: str, to: list[str], cc: list[str]) -> str:
+def cover_commit(
+    repo: Path, branch: str, subject: str, body: str, to: list[str], cc: list[str]
+) -> str:
     """The cover letter as b4 keeps it; what b4 noted of earlier versions stays."""
     old = gitcmd.git(
-        "log", "-1", "-F", f"--grep={TRACKING}", "--format=%B", BRANCH, "--", repo=repo, check=False
+        "log", "-1", "-F", f"--grep={TRACKING}", "--format=%B", branch, "--", repo=repo, check=False
     )
     _, found, notes = old.stdout.partition(TRACKING)
     if not found:
@@ -139,14 +166,14 @@ def cover_commit(repo: Path, subject: str, body: str, to: list[str], cc: list[st
 
 
 @contextlib.contextmanager
-def repository(repo: Path, files: list[Path]) -> Iterator[str]:
+def repository(repo: Path, commit: str, files: list[Path]) -> Iterator[str]:
     """A repository that only has out the files that the mails touch, and what
     names recipients: no need to write 86,000 others."""
     touched = sorted({*READ_BY_IT, *(name for path in files for name in names(path))})
     with tempfile.TemporaryDirectory(dir=source.version_dir()) as temp:
         gitcmd.git("init", "--quiet", temp)
         Path(temp, ".git/objects/info/alternates").write_text(f"{repo / 'objects'}\n")
-        gitcmd.git("update-ref", "HEAD", gitcmd.commit("base", repo), repo=temp)
+        gitcmd.git("update-ref", "HEAD", commit, repo=temp)
         patterns = "".join(f"/{name}\n" for name in touched)
         gitcmd.git("sparse-checkout", "set", "--no-cone", "--stdin", repo=temp, input=patterns)
         yield temp

@@ -35,6 +35,7 @@ class Patch:
     brings: list[str] = field(default_factory=list)
     diff: str = ""
     path: Path = Path()
+    topic: str = ""
 
     @property
     def name(self) -> str:

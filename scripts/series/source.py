@@ -19,13 +19,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from common import BUILD, ROOT, Step, die, lock, setting, step
+from common import BUILD, Step, die, lock, setting, step
 from common.packages import ensure_packages
-from series import gitcmd
+from series import gitcmd, topics
 
 Entry = tuple[str, str, bytes]  # name, mode, content
 
 PERSON = ("boothash", "boothash@localhost")
+DEFAULT = "6.12"
 # The day Linux 6.12 came out.  A fixed date keeps commit ids reproducible.
 DATE = 1731885060
 CACHE = BUILD / "base-versions.json"
@@ -38,11 +39,10 @@ DEBIAN_IGNORES = re.compile(
 
 
 def base_name() -> str:
-    """The series folder in use, which is also the kernel version it is for."""
-    name = setting("BASE", "6.12")
-    if not (ROOT / "series" / name / "series").is_file():
-        there = sorted(p.parent.name for p in ROOT.glob("series/*/series"))
-        die(f"BASE={name}: no such folder in series/; accepted: {' '.join(there) or 'none yet'}")
+    """The base in use: the kernel version that the patches are for."""
+    name = setting("BASE", DEFAULT)
+    if name not in topics.bases():
+        die(f"BASE={name}: no such base; accepted: {' '.join(topics.bases())}")
     return name
 
 

@@ -58,9 +58,9 @@ def test_one_pattern_is_the_same_in_each_run(small):
 
 
 def test_vectors_are_the_kernels():
-    """lib/hash_spread_kunit.c holds the kernel to the same numbers."""
+    """lib/tests/hash_spread_kunit.c holds the kernel to the same numbers."""
     said = re.findall(r"^vector (\S+) (\S+) (\S+) (\S+)$", hash_spread("-v").stdout, re.M)
-    test = (common.ROOT / "lib/hash_spread_kunit.c").read_text()
+    test = (common.ROOT / "lib/tests/hash_spread_kunit.c").read_text()
     table = test[test.index("} vectors[] = {") :]
     table = table[: table.index("};")]
     kept = re.findall(r"\{ (\S+), (\S+),\s+(\S+), (\S+) \}", table)

@@ -94,10 +94,12 @@ diff --git a/mm/filemap.c b/mm/filemap.c
  int line_43;
 """
 REPOSITORY = {
-    "series/6.12/series": SPDX + "01-mm-add-the-first-file.patch\n02-mm-filemap.patch\n",
-    "series/6.12/01-mm-add-the-first-file.patch": PATCH,
-    "series/6.12/02-mm-filemap.patch": SECOND,
-    "series/6.12/cover-letter": "Subject: two toys\n\nThe cover's text.\n",
+    "series/bases": SPDX + "6.12\n",
+    "series/topics": SPDX + "toys:\n",
+    "series/toys/series": SPDX + "01-mm-add-the-first-file.patch\n02-mm-filemap.patch\n",
+    "series/toys/01-mm-add-the-first-file.patch": PATCH,
+    "series/toys/02-mm-filemap.patch": SECOND,
+    "series/toys/cover-letter": "Subject: two toys\n\nThe cover's text.\n",
     "mm/first.c": "/* SPDX-License-Identifier: GPL-2.0 */\nint first;\n",
     "Kconfig": SPDX + "config FIRST\n\tbool\n",
     "MAINTAINERS": SPDX + "\nBETA TABLES\nS:\tMaintained\nF:\tmm/first.c\n",
@@ -115,6 +117,7 @@ class Toy:
     def __init__(self, folder):
         self.repo = folder / "repo"
         self.kernel = folder / "linux"
+        self.newer = folder / "linux-newer"
         self.home = folder / "home"
         self.home.mkdir()
         write_files(self.kernel, KERNEL)

@@ -70,7 +70,7 @@ def walk(number, targets):
 
 
 each_patch = pytest.mark.parametrize(
-    "number", range(len(PATCHES)), ids=[patch.name[:-6] for patch in PATCHES]
+    "number", range(len(PATCHES)), ids=[f"{patch.topic}-{patch.name[:-6]}" for patch in PATCHES]
 )
 
 

@@ -111,7 +111,7 @@ def test_only_wait_tables_count_wakes(loaded):
 def test_no_function_is_called_for_another_key(loaded, name):
     """All functions that were called match, or are those of two unknown entries.
 
-    The counts are the walk's own; lib/wait_filter_kunit.c looks from outside.
+    The counts are the walk's own; lib/tests/wait_filter_kunit.c looks from outside.
     """
     files, _, _ = loaded
     table = files["load"][name]

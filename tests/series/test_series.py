@@ -11,8 +11,8 @@ from kernel import kconfig
 from series import compose, paths
 from toykernel import KERNEL, Toy, write_files
 
-FIRST = "series/6.12/01-mm-add-the-first-file.patch"
-SECOND = "series/6.12/02-mm-filemap.patch"
+FIRST = "series/toys/01-mm-add-the-first-file.patch"
+SECOND = "series/toys/02-mm-filemap.patch"
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_file_brought_twice(toy):
 
 def test_missing_patch_is_named(toy):
     (toy.repo / SECOND).unlink()
-    assert "names 02-mm-filemap.patch, which is not there" in toy.refused("tree")
+    assert "series/toys/series names 02-mm-filemap.patch, but there is no" in toy.refused("tree")
 
 
 # --- the base kernel -------------------------------------------------------
@@ -256,7 +256,7 @@ def test_export_twice_after_edits_is_stable(toy):
     toy.good("export")
     after = toy.stored()
     assert "int b;" in (toy.repo / "mm/second.c").read_text()
-    third = (toy.repo / "series/6.12/03-mm-add-a-second-file.patch").read_text()
+    third = (toy.repo / "series/toys/03-mm-add-a-second-file.patch").read_text()
     assert third.startswith(
         "Subject: [PATCH] mm: add a second file\n\nReason.\n\nBrings: mm/second.c\n---\n"
     )
@@ -281,9 +281,9 @@ def test_export_renumbers_and_keeps_names(toy):
     toy.good("tree")
     toy.git("-c", "sequence.editor=sed -i '1{h;d};2{G}'", "rebase", "-i", "base")
     toy.good("export")
-    names = sorted(p.name for p in (toy.repo / "series/6.12").glob("*.patch"))
+    names = sorted(p.name for p in (toy.repo / "series/toys").glob("*.patch"))
     assert names == ["01-mm-filemap.patch", "02-mm-add-the-first-file.patch"]
-    assert (toy.repo / "series/6.12/series").read_text().splitlines()[1:] == names
+    assert (toy.repo / "series/toys/series").read_text().splitlines()[1:] == names
     toy.good("check-series")
 
 
@@ -293,7 +293,7 @@ def test_export_removes_what_a_dropped_patch_brought(toy):
     said = toy.good("export")
     assert "removed: mm/first.c" in said
     assert not (toy.repo / "mm/first.c").exists()
-    assert not list((toy.repo / "series/6.12").glob("*.patch"))
+    assert not list((toy.repo / "series/toys").glob("*.patch"))
 
 
 def test_export_keeps_the_executable_bit(toy):
@@ -333,7 +333,7 @@ def test_export_keeps_a_change_to_another_section(toy):
     toy.commit("MAINTAINERS: alpha moved")
     toy.good("export")
     assert (
-        "+F:\tmm/beta.c" in (toy.repo / "series/6.12/03-maintainers-alpha-moved.patch").read_text()
+        "+F:\tmm/beta.c" in (toy.repo / "series/toys/03-maintainers-alpha-moved.patch").read_text()
     )
     toy.good("check-series")
 
@@ -377,10 +377,10 @@ def test_export_before_tree(toy):
 
 def test_mailed_set_is_the_composed_tree(toy):
     toy.good("tree")
-    said = toy.good("mail").splitlines()[-1]
+    said = toy.good("mail").splitlines()[-2]
     tree = toy.git("rev-parse", "HEAD^{tree}")
-    assert said == f"2 patches, tree {tree} identical"
-    files = sorted((toy.version_dir / "mail").iterdir())
+    assert said == f"toys: 2 patches, tree {tree} identical"
+    files = sorted((toy.version_dir / "mail/toys").iterdir())
     assert len(files) == 3
     cover = files[0].read_text()
     assert "[PATCH 0/2] two toys" in cover and "The cover's text." in cover
@@ -393,7 +393,7 @@ def test_mailed_set_is_the_composed_tree(toy):
 
 def test_recipients_are_those_of_the_kernel(toy):
     toy.good("mail")
-    cover = (toy.version_dir / "mail/0000-cover-letter.patch").read_text()
+    cover = (toy.version_dir / "mail/toys/0000-cover-letter.patch").read_text()
     assert "\nTo: A Maintainer <one@example.org>\nCc: list@example.org\nDate: " in cover
 
 
@@ -401,15 +401,15 @@ def test_branch_for_b4(toy):
     """The cover letter, then the patches signed off; b4's notes are kept."""
     toy.good("tree")
     toy.good("mail")
-    assert toy.git("rev-parse", "b4/boothash^{tree}") == toy.git("rev-parse", "HEAD^{tree}")
-    log = toy.git("log", "--reverse", "--format=%s", "base..b4/boothash").splitlines()
+    assert toy.git("rev-parse", "b4/boothash-toys^{tree}") == toy.git("rev-parse", "HEAD^{tree}")
+    log = toy.git("log", "--reverse", "--format=%s", "base..b4/boothash-toys").splitlines()
     assert log == ["two toys", "mm: add the first file", "mm: filemap: change two lines"]
-    cover = toy.git("log", "-1", "--format=%ce%n%B", "b4/boothash~2")
+    cover = toy.git("log", "-1", "--format=%ce%n%B", "b4/boothash-toys~2")
     assert cover.startswith("dev@example.org\ntwo toys\n\nThe cover's text.\n\nTo: A Main")
-    assert not toy.git("diff", "base", "b4/boothash~2")
-    assert "Signed-off-by: A Developer" in toy.git("log", "-1", "--format=%b", "b4/boothash")
+    assert not toy.git("diff", "base", "b4/boothash-toys~2")
+    assert "Signed-off-by: A Developer" in toy.git("log", "-1", "--format=%b", "b4/boothash-toys")
     # As b4 does after it has sent a version.
-    toy.git("checkout", "-q", "b4/boothash~2")
+    toy.git("checkout", "-q", "b4/boothash-toys~2")
     toy.git(
         "commit",
         "-q",
@@ -418,16 +418,16 @@ def test_branch_for_b4(toy):
         "-m",
         cover.replace('"revision": 1', '"revision": 2'),
     )
-    toy.git("branch", "-f", "b4/boothash")
+    toy.git("branch", "-f", "b4/boothash-toys")
     toy.git("checkout", "-q", "boothash")
     toy.good("mail")
-    assert '"revision": 2' in toy.git("log", "-1", "--format=%B", "b4/boothash~2")
+    assert '"revision": 2' in toy.git("log", "-1", "--format=%B", "b4/boothash-toys~2")
 
 
 def test_branch_for_b4_is_not_moved_under_a_developer(toy):
     toy.good("tree")
     toy.good("mail")
-    toy.git("checkout", "-q", "b4/boothash")
+    toy.git("checkout", "-q", "b4/boothash-toys")
     assert "run `git checkout boothash` there" in toy.refused("mail")
 
 
@@ -437,7 +437,7 @@ def test_mail_needs_an_identity(toy):
 
 
 def test_mail_needs_a_cover_letter(toy):
-    (toy.repo / "series/6.12/cover-letter").unlink()
+    (toy.repo / "series/toys/cover-letter").unlink()
     assert "cover-letter: not there" in toy.refused("mail")
 
 
@@ -452,8 +452,8 @@ def test_check_says_what_it_saw(toy):
     "name,said",
     [
         ("fs/stray.c", "fs/stray.c: no patch brings it"),
-        ("series/6.12/03-stray.patch", "does not name 03-stray.patch"),
-        ("series/6.12/notes", "neither a patch nor"),
+        ("series/toys/03-stray.patch", "no base takes it"),
+        ("series/toys/notes", "neither a patch nor"),
     ],
 )
 def test_check_finds_strays(toy, name, said):
@@ -476,6 +476,115 @@ def test_check_finds_bad_white_space(toy, name, old, new):
 
 def test_unknown_verb(toy):
     assert "expected a verb, one of setup, " in toy.refused("no-such")
+
+
+# --- topics and bases -------------------------------------------------------
+
+LATER = """\
+Subject: [PATCH] mm: filemap: change another line
+---
+
+diff --git a/mm/filemap.c b/mm/filemap.c
+--- a/mm/filemap.c
++++ b/mm/filemap.c
+@@ -24,5 +24,5 @@ int line_22;
+ int line_23;
+ int line_24;
+-int line_25;
++long line_25;
+ int line_26;
+ int line_27;
+"""
+NEWER = KERNEL["mm/filemap.c"].replace("int line_9;", "char line_9;")
+
+
+@pytest.fixture
+def topics(toy):
+    """A second topic, which needs nothing, and a second base."""
+    write_files(
+        toy.repo,
+        {
+            "series/bases": "7.3\n6.12\n",
+            "series/topics": "toys:\nlater:\n",
+            "series/later/series": "01-later.patch\n",
+            "series/later/01-later.patch": LATER,
+            "series/later/cover-letter": "Subject: one line\n\nText.\n",
+        },
+    )
+    write_files(
+        toy.newer,
+        KERNEL
+        | {
+            "Makefile": "VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\n",
+            "mm/filemap.c": NEWER,
+        },
+    )
+    return toy
+
+
+def newer(toy):
+    return {"BASE": "7.3", "KERNEL": str(toy.newer)}
+
+
+def test_topic_is_mailed_alone(topics):
+    said = topics.good("mail", TOPIC="later")
+    assert "later: 1 patches, tree " in said and "toys" not in said
+    (mail,) = (topics.version_dir / "mail/later").glob("0001-*")
+    assert "long line_25" in mail.read_text()
+
+
+def test_unknown_topic(topics):
+    assert "TOPIC=none: no such topic; accepted: toys later" in topics.refused("mail", TOPIC="none")
+
+
+def test_topic_on_another_says_so(topics):
+    write_files(topics.repo, {"series/topics": "toys:\nlater: toys\n"})
+    said = topics.good("mail", TOPIC="later")
+    assert "later: 1 patches, tree " in said
+    cover = (topics.version_dir / "mail/later/0000-cover-letter.patch").read_text()
+    assert "This set applies on top of: toys." in cover
+
+
+def test_patch_needs_another_text_for_a_base(topics):
+    """Export keeps what serves both bases once, and the rest for each."""
+    before = topics.stored()
+    assert "hunk 1 of mm/filemap.c" in topics.refused("tree", **newer(topics))
+    own = SECOND.replace("toys/", "6.12/toys/")
+    write_files(topics.repo, {own: (topics.repo / SECOND).read_text()})
+    edit(topics.repo / SECOND, " int line_9;", " char line_9;")
+    for base in ({}, newer(topics)):
+        topics.good("check-series", **base)
+        topics.good("tree", **base)
+        topics.good("export", **base)
+    assert topics.stored().keys() == before.keys() | {own}
+    # The other base had the same text all the time: no file of its own is left.
+    (topics.newer / "mm/filemap.c").write_text(KERNEL["mm/filemap.c"])
+    edit(topics.repo / SECOND, " char line_9;", " int line_9;")
+    assert f"{own}: {SECOND} serves 6.12 as well" in topics.refused("check-series")
+    topics.good("tree")
+    topics.good("export")
+    assert topics.stored().keys() == before.keys()
+
+
+def test_new_commit_is_of_one_base_until_the_other_has_it(topics):
+    for subject, name in ("mm: a third\n\nTopic: later", "third"), ("mm: a fourth", "fourth"):
+        topics.good("tree")
+        topics.commit(subject, **{f"mm__{name}_dot_c": f"int {name};\n"})
+        topics.good("export")
+    assert (topics.repo / "series/later/series").read_text().splitlines() == [
+        "01-later.patch",
+        "02-mm-a-third.patch 6.12",
+        "03-mm-a-fourth.patch 6.12",
+    ]
+    assert (topics.repo / "series/6.12/later/02-mm-a-third.patch").is_file()
+    (topics.newer / "mm/filemap.c").write_text(KERNEL["mm/filemap.c"])
+    assert "3 patches and 3 new files" in topics.good("check-series", **newer(topics))
+
+
+def test_commit_out_of_order_is_named(topics):
+    topics.good("tree")
+    topics.commit("mm: late\n\nTopic: toys", mm__late_dot_c="int late;\n")
+    assert "`mm: late` of the topic toys stands behind commits of later" in topics.refused("export")
 
 
 # --- what is mailed -----------------------------------------------------------

@@ -3,7 +3,7 @@
 
 bench-src/host/hash_spread.c counts the nodes of a successful lookup
 over key patterns and addresses of super blocks; here its lines become a table,
-a picture and figures.  No kernel runs.  Test vectors (lib/hash_spread_kunit.c)
+a picture and figures.  No kernel runs.  Test vectors (lib/tests/hash_spread_kunit.c)
 check that the program's copies of the functions equal the kernel's.
 
 The address of a super block is random, chosen at mount.  The median stands for
