@@ -17,7 +17,7 @@
 static void check_locks(struct kunit *test, size_t max_size,
 			unsigned int cpu_mult, size_t fewest)
 {
-	spinlock_t *locks;
+	spinlock_t *locks;	/* one per bucket or group of buckets */
 	unsigned int mask;
 	int err;
 
@@ -63,6 +63,7 @@ static struct kunit_suite bucket_locks_suite = {
 	.name = "bucket_locks",
 	.test_cases = bucket_locks_cases,
 };
+
 kunit_test_suite(bucket_locks_suite);
 
 MODULE_DESCRIPTION("KUnit test for the number of bucket locks");
