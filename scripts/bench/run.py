@@ -82,7 +82,7 @@ BENCHMARKS = {
         r"uid_.*_at_128_buckets",
         near=r".*",
     ),
-    "herd": Benchmark(herd, 100, 480, 6000, r"(?!foreign_calls_per_wake(_256)?$)"),
+    "herd": Benchmark(herd, 100, 1200, 7800, r"(?!foreign_calls_per_wake(_256)?$)"),
     "htree": Benchmark(htree, 40, 1000, 4000),
     "index": Benchmark(index, 30, 150, 3600, r"(?!bytes)"),
     "buffer": Benchmark(buffer, 90, 480, 7200, r".*contentions"),

@@ -6,16 +6,24 @@ with the base kernel, with the series, and with the series at the base's 256
 queues, which tells the effect of the filter from that of the size.  Times are
 taken with counters off.  Wakeups are counted in guests of their own; the base's
 kernel has counters patched in for that (kernel/variants.py).
+
+Processor time differs between two rounds of one kernel: how often a task must
+wait depends on when the disk answers. So instructions are counted as well, on
+one processor: those of the kernel, and those of the code that finds pages and
+buffers and waits for them (CODE), which the series changes.
 """
 
+import re
 import shutil
 import statistics
 from typing import Any, NamedTuple
 
+from bench import symbol_counts
 from bench.jobs import UUID, fields, split_counters
 from bench.record import table
 from bench.rounds import alternate, paired
 from bench.sides import build_kernels, note_machine
+from bench.symbols import clock_functions, functions_of
 from common import die, run, step
 from guest import hashstats_file, vm
 from kernel import variants
@@ -43,6 +51,11 @@ LABELS = {
     "called": "functions-called",
 }
 KINDS = ("base", "ours", "ours-256")
+# Code that finds pages and buffers, by object file; the wait queues share theirs
+# with other code.
+CODE = ("mm/filemap.o", "mm/page_hash.o", "lib/xarray.o", "fs/buffer*.o")
+QUEUES = "kernel/sched/build_utility.o"
+WAITS = re.compile(r"\w*(wait|wake_up|wake_function)\w*")
 
 
 class Load(NamedTuple):
@@ -50,6 +63,7 @@ class Load(NamedTuple):
     countings: int  # guests of a kernel that count
     blocks: int  # of 4 KiB, of a thread's file
     ops: int  # of a thread in a random phase or a herd
+    insns: int  # rounds of counted instructions
 
 
 class Side(NamedTuple):
@@ -59,9 +73,9 @@ class Side(NamedTuple):
 
 
 LOADS = {
-    "quick": Load(rounds=1, countings=1, blocks=8, ops=2),
-    "usual": Load(rounds=2, countings=1, blocks=64, ops=8),
-    "long": Load(rounds=7, countings=2, blocks=512, ops=32),
+    "quick": Load(rounds=1, countings=1, blocks=8, ops=2, insns=0),
+    "usual": Load(rounds=2, countings=1, blocks=64, ops=8, insns=5),
+    "long": Load(rounds=7, countings=2, blocks=512, ops=32, insns=9),
 }
 
 
@@ -75,8 +89,12 @@ def measure(result, load):
         count_all(result, sides(counted, ours), load, number)
     for number, side in alternate(load.rounds, sides(base, ours)):
         take_rates(result, side, load, number)
+    for number, side in alternate(load.insns, sides(base, ours)[:2]):
+        count_instructions(result, side, number, load)
     counter_figures(result)
     throughput_figures(result)
+    if load.insns:
+        instruction_figures(result)
     show(result)
 
 
@@ -124,6 +142,47 @@ def boot(result, side, load, counting, now):
         now.note = ""
     result.command(f"{'counters' if counting else 'throughput'}-{side.name}", machine.command())
     return parse(output)
+
+
+def count_instructions(result, side, number, load):
+    """Instructions of each phase, on one processor, by what executed them."""
+    few = load._replace(blocks=16, ops=4)
+    with step(f"instructions, {side.name}, {number + 1} of {load.insns}"):
+        guest = vm.Guest(
+            side.kernel,
+            job(few, False),
+            qemu=[*symbol_counts.option(symbol_counts.plugin(), "counts"), *drives()],
+            accel=symbol_counts.EMULATED,
+            append="nokaslr",
+            timeout=HUNG_SECONDS * 2,
+            **MACHINE | {"cpus": 1},
+        )
+        make_disks(guest.folder)
+        with guest:
+            parse(guest.finish().output)
+            lines = (guest.folder / "counts").read_text().splitlines()
+    result.command(f"instructions-{side.name}", guest.command())
+    phases = [*PHASES, *HERDS]
+    segments = symbol_counts.segments(lines, symbol_counts.Symbols(side.kernel))
+    symbol_counts.check_segments(segments, len(phases))
+    clock, code = clock_functions(side.kernel), code_functions(side.kernel)
+    for phase, segment in zip(phases, segments):
+        kernel = segment.kernel(without=clock)
+        result.run(
+            "instructions",
+            kernel=side.name,
+            round=number,
+            phase=phase,
+            kernel_insns=sum(kernel.values()),
+            code_insns=sum(insns for name, insns in kernel.items() if name in code),
+            switches=segment.entries["__switch_to"],
+        )
+
+
+def code_functions(kernel):
+    """Functions that the series changes and that these loads call."""
+    waits = {name for name in functions_of(kernel, QUEUES) if WAITS.fullmatch(name)}
+    return functions_of(kernel, *CODE) | waits
 
 
 def drives():
@@ -252,6 +311,20 @@ def throughput_figures(result):
         result.figure(f"throughput_spread_{name}", base[-1] / base[0])
 
 
+def instruction_figures(result):
+    for phase in [*PHASES, *HERDS]:
+        name = phase.replace("-", "_")
+        for what, kind in ("", "kernel_insns"), ("_code", "code_insns"):
+            result.figure(
+                f"insn_ratio{what}_{name}",
+                paired(result, "instructions", kind, "ours", phase=phase),
+            )
+        base = sorted(
+            one["kernel_insns"] for one in result.runs("instructions", kernel="base", phase=phase)
+        )
+        result.figure(f"insn_spread_{name}", base[-1] / base[0])
+
+
 def show(result):
     titles = {"base": "before", "ours": "after", "ours-256": "after, with the base's 256 queues"}
     print(f"\n  accelerator: {result.data['machine']['accelerator']}")
@@ -271,6 +344,31 @@ def show(result):
             ),
         )
     show_counters(result)
+    if result.runs("instructions"):
+        show_instructions(result)
+
+
+def show_instructions(result):
+    rows = []
+    for phase, title in (PHASES | HERDS).items():
+        cells = []
+        for kind in ("kernel_insns", "code_insns", "switches"):
+            for side in ("base", "ours"):
+                runs = result.runs("instructions", kernel=side, phase=phase)
+                cells.append(f"{statistics.median(one[kind] for one in runs):.0f}")
+        rows.append((title, *cells))
+    print("\n  instructions of a phase on one processor, medians")
+    table(
+        rows,
+        (
+            "phase",
+            *(
+                f"{what} {side}"
+                for what in ("kernel", "code that changes", "switches")
+                for side in ("base", "series")
+            ),
+        ),
+    )
 
 
 def median(result, kind, phase, name):
