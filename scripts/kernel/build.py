@@ -17,7 +17,13 @@ from kernel.kconfig import Fragment
 from series import source, worktree
 
 CONFIGS = ROOT / "configs"
-GUEST = (CONFIGS / "guest.config", CONFIGS / "boothash.config")
+# The configuration of a guest; lines that only one base has stand in a file of its own.
+BASE_GUEST = tuple(
+    path
+    for path in (CONFIGS / "guest.config", CONFIGS / f"guest-{source.base_name()}.config")
+    if path.is_file()
+)
+GUEST = (*BASE_GUEST, CONFIGS / "boothash.config")
 TARGETS = ("vmlinux", "bzImage")
 CCACHE = BUILD / "ccache"
 PASSED_ON = ("PATH", "HOME", "USER", "TERM", "TMPDIR")

@@ -9,7 +9,7 @@ from kernel import build
 from kernel.kconfig import Fragment
 from series import compose, extra_patch, gitcmd, source
 
-BASE = (build.CONFIGS / "guest.config",)
+BASE = build.BASE_GUEST
 PATCHES = ROOT / "scripts/bench/patches"
 COUNT_WAKEUPS = PATCHES / "count-wakeups.patch"
 # Locks initialised at one place are one class to lockdep, so that an array of

@@ -27,6 +27,8 @@ Entry = tuple[str, str, bytes]  # name, mode, content
 
 PERSON = ("boothash", "boothash@localhost")
 DEFAULT = "6.12"
+# Debian 12 and 13 have the default; another comes from this suite.
+BACKPORTS = {"7.3": "trixie-backports"}
 # The day Linux 6.12 came out.  A fixed date keeps commit ids reproducible.
 DATE = 1731885060
 CACHE = BUILD / "base-versions.json"
@@ -63,6 +65,11 @@ def location() -> tuple[Path, bool]:
 
 
 def debian_tarball() -> Path:
+    suite = BACKPORTS.get(base_name())
+    if suite:
+        name = f"linux-source-{base_name()}"
+        folder = fetch_package(name, suite, f"give KERNEL=; {accepted()}")
+        return folder / "usr/src" / f"{name}.tar.xz"
     pattern = f"/usr/src/linux-source-{base_name()}.tar.*"
     if not glob.glob(pattern):
         ensure_packages("debian-source")

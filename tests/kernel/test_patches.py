@@ -15,8 +15,8 @@ from guest import kunit, vm
 from kernel import build, machine_code
 from series import compose
 
-GUEST, OURS = build.GUEST
-WALK = (GUEST, build.CONFIGS / "walk.config")
+OURS = build.CONFIGS / "boothash.config"
+WALK = (*build.BASE_GUEST, build.CONFIGS / "walk.config")
 # Where the patches touch what runs after boot.
 HOT = (
     "fs/buffer.o",
@@ -66,7 +66,7 @@ def without(commit, targets):
 def walk(number, targets):
     """Targets at a patch; options that it does not have yet are left."""
     commit = compose.commits(compose.compose())[number]
-    return build.build("walk", (GUEST,), commit, optional=(OURS,), targets=targets)
+    return build.build("walk", build.BASE_GUEST, commit, optional=(OURS,), targets=targets)
 
 
 each_patch = pytest.mark.parametrize(
