@@ -13,15 +13,15 @@ from common import ROOT, write_if_changed
 from report import measured
 from report import quoted_documents as documents
 from report.passages import constant, faults, passage, written
+from report.quoted_covers import COVERS
 from report.quoted_patches import PATCHES
 from report.quoted_values import (
     DOCUMENTS,
     TOOL,
     hash_times,
     loop,
+    of_1_gib,
     samples,
-    table_bytes,
-    xarray,
 )
 from report.stored import UNKNOWN
 
@@ -64,46 +64,14 @@ def readme(of):
     yield passage("examined {} nodes; {} was predicted", observed, predicted)
 
 
-def of_1_gib():
-    total = sum(table_bytes()[1 << 30].values())
-    return passage(
-        "{:.0f} KiB of 1 GiB of memory, {:.2f} percent", total / 1024, 100 * total / (1 << 30)
-    )
-
-
 def row_passage(row, of):
     cells = row.cells(of) if of.has(row.benchmark) else [UNKNOWN] * 3
     return passage(f"{row.text} {row.unit} {{}} {{}} {{}}", *cells)
 
 
-def cover_letter(of):
-    yield passage(
-        "take {:.2f} of mainline's blocks and {:.2f} of its instructions",
-        of.figure("xattr", "disk_ratio_beyond_cap_ext4"),
-        of.figure("xattr", "insn_ratio_beyond_cap_ext4"),
-    )
-    yield passage(
-        "an inode examines {:.0f} times the nodes if the super block of an ext4 has a bad address",
-        measured.pattern("ext4 64 of 8192")(of)[0],
-    )
-    yield passage(
-        "a wakeup met {:.2f} waiters for something else and called their functions; now it meets "
-        "{:.2f} and calls none",
-        of.figure("herd", "foreign_calls_per_wake_base"),
-        of.figure("herd", "foreign_examined_per_wake"),
-    )
-    base, ours = measured.crowd("users", "live", 100_000, "uid")(of)
-    yield passage("takes {:.0f} instructions of lookup instead of {:.0f},", ours, base)
-    yield passage("2^15 entries take {:.2f} of mainline's time", xarray(of, "dependent", 15))
-    yield passage(
-        "a name of 32 bytes takes {:.2f} of mainline's time", of.figure("halfmd4", "ratio_32")
-    )
-    yield of_1_gib()
-
-
 FILES = {
     "README": readme,
-    "series/core/cover-letter": cover_letter,
+    **{f"series/{topic}/cover-letter": passages for topic, passages in COVERS.items()},
     f"{DOCUMENTS}/crowds.rst": documents.crowds,
     f"{DOCUMENTS}/filtered-wakeups.rst": documents.filtered_wakeups,
     f"{DOCUMENTS}/hashstats.rst": documents.hashstats,

@@ -5,6 +5,7 @@ import re
 
 from bench.cases import index as bench_index
 from common import ROOT
+from report.passages import passage
 
 DOCUMENTS = "Documentation/admin-guide"
 TOOL = f"{DOCUMENTS}/hashstats-tool.rst"
@@ -80,3 +81,10 @@ def table_bytes():
 def samples(name):
     """Lines of /proc/hashstats that a page shows."""
     return re.findall(r"\n\t([a-z-]+: \d+\.\d+)", (ROOT / name).read_text())
+
+
+def of_1_gib():
+    total = sum(table_bytes()[1 << 30].values())
+    return passage(
+        "{:.0f} KiB of 1 GiB of memory, {:.2f} percent", total / 1024, 100 * total / (1 << 30)
+    )

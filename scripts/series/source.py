@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from common import BUILD, Step, die, lock, setting, step
+from common.archive import fetch_package
 from common.packages import ensure_packages
 from series import gitcmd, topics
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The passages of cover letters that quote figures, by topic."""
+
+from report import measured
+from report.passages import passage
+from report.quoted_values import of_1_gib, xarray
+from series import topics
+
+
+def core(of):
+    yield of_1_gib()
+
+
+def xarray_walk(of):
+    yield passage("2^15 entries take {:.2f} of mainline's time", xarray(of, "dependent", 15))
+
+
+def ext4_dirhash(of):
+    yield passage(
+        "A name of 32 bytes takes {:.2f} of mainline's time", of.figure("halfmd4", "ratio_32")
+    )
+
+
+def vfs(of):
+    yield passage(
+        "an inode examines {:.0f} times the nodes on an ext4",
+        measured.pattern("ext4 64 of 8192")(of)[0],
+    )
+
+
+def wait(of):
+    yield passage(
+        "a wakeup met {:.2f} waiters for something else and called their functions",
+        of.figure("herd", "foreign_calls_per_wake_base"),
+    )
+    yield passage(
+        "a wakeup now meets {:.2f} other waiters and calls none",
+        of.figure("herd", "foreign_examined_per_wake"),
+    )
+
+
+def mbcache(of):
+    yield passage(
+        "the set takes {:.2f} of mainline's blocks and {:.2f} of its instructions",
+        of.figure("xattr", "disk_ratio_beyond_cap_ext4"),
+        of.figure("xattr", "insn_ratio_beyond_cap_ext4"),
+    )
+
+
+def crowd(of):
+    base, ours = measured.crowd("users", "live", 100_000, "uid")(of)
+    yield passage("takes {:.0f} instructions of lookup with this set instead of {:.0f}", ours, base)
+
+
+def nothing(_):
+    return ()
+
+
+OF_TOPIC = {
+    "core": core,
+    "xarray": xarray_walk,
+    "ext4-dirhash": ext4_dirhash,
+    "vfs": vfs,
+    "wait": wait,
+    "mbcache": mbcache,
+    "crowd": crowd,
+}
+COVERS = {topic: OF_TOPIC.get(topic, nothing) for topic in topics.needs()}
