@@ -17,7 +17,7 @@
 static void check_locks(struct kunit *test, size_t max_size,
 			unsigned int cpu_mult, size_t fewest)
 {
-	spinlock_t *locks;	/* one per bucket or group of buckets */
+	spinlock_t *locks;	/* never taken, only counted */
 	unsigned int mask;
 	int err;
 

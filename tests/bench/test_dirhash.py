@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The directory hash of ext4: ours gives the hashes of the base, bit by bit.
 
-fs/ext4/hash.c of both is built in user space; fs/ext4/hash-test.c says the
+fs/ext4/hash.c of both is built in user space; fs/ext4/dirhash-test.c says the
 same in the kernel.
 """
 

@@ -253,7 +253,7 @@ static struct kunit_case hash_test_cases[] = {
 };
 
 static struct kunit_suite hash_test_suite = {
-	.name = "ext4_hash_test",
+	.name = "ext4_dirhash",
 	.test_cases = hash_test_cases,
 };
 
