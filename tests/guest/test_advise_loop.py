@@ -3,7 +3,7 @@
 
 A guest has tables that are too small on purpose.  What advise makes of its
 /proc/hashstats is the command line of the next one, which gets the same load:
-its look-ups must cost what was predicted.
+its lookups must cost what was predicted.
 """
 
 import json
@@ -87,7 +87,7 @@ def judged(text, title):
 
 
 @pytest.mark.parametrize("title", TABLES)
-def test_look_ups_cost_what_was_predicted(loop, title):
+def test_lookups_cost_what_was_predicted(loop, title):
     advice, after = of(loop.advice["tables"], title), judged(loop.after, title)
     assert advice["action"] == "grow" and not advice["rough"]
     assert after["buckets"] == advice["buckets_new"]

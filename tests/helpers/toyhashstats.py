@@ -66,7 +66,7 @@ def bare(name, buckets, sized_by="memory", bucket=BUCKET, **more):
 
 
 def queues(name, buckets, wakes, foreign):
-    """A table of wait queues, empty just now, and what its wake-ups met."""
+    """A table of wait queues, empty just now, and what its wakeups met."""
     return table(
         name,
         buckets,

@@ -72,7 +72,7 @@ def shown(text, *words, **env):
         (table("ucounts", 4095, 0, 0, 1), "ok"),
         (queues("folio_wait", 256, 1000, 900), "ok"),
         (queues("folio_wait", 256, 1000, 1100), "crowded"),
-        # A few wake-ups are no reason for an alarm.
+        # A few wakeups are no reason for an alarm.
         (queues("folio_wait", 256, 99, 990), "ok"),
         (bare("page", 1024, lookups=99, hits=0, stale=99), "ok"),
         # Waiters for one page are in one queue by intention.
@@ -377,7 +377,7 @@ def test_diff_of_a_reset():
     assert "-90" in text and "between" not in text
 
 
-def test_diff_of_wake_ups():
+def test_diff_of_wakeups():
     text = diffed(file(queues("bit_wait", 256, 100, 10)), file(queues("bit_wait", 256, 200, 310)))
     assert re.search(r"foreign-per-wake between +3.000", text)
 
@@ -548,7 +548,7 @@ def test_advise_of_a_skewed_table():
 
 
 def test_advise_for_queues_by_their_counters():
-    # 4 others a wake-up in 256 queues: an eighth of it in eight times as many.
+    # 4 others a wakeup in 256 queues: an eighth of it in eight times as many.
     entry = advised(file(queues("folio_wait", 256, 1000, 4000)))["tables"]["folio_wait"]
     assert (entry["buckets_new"], entry["nodes_predicted"]) == (2048, 1.5)
     assert advised(file(queues("folio_wait", 4096, 1000, 1)))["line"] == ""
@@ -776,7 +776,7 @@ def test_picture_of_an_odd_name(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_peak_of_queues_has_enough_wake_ups():
+def test_peak_of_queues_has_enough_wakeups():
     text = recording(
         file(queues("folio_wait", 256, 2, 20)),
         file(queues("folio_wait", 256, 1000, 2000)),

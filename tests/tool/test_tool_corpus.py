@@ -479,7 +479,7 @@ ACCEPTED = {
 }
 SILENT = {
     "counting is off": value("counting", "off")[0],
-    "no counted look-ups": "\n".join(
+    "no counted lookups": "\n".join(
         line for line in LINES if not re.match("lookups|hit|nodes-per-counted", line)
     ),
     "no time of the walk": "\n".join(line for line in LINES if not line.startswith("walk")),

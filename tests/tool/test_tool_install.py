@@ -263,7 +263,7 @@ def test_manual_has_the_bounds_of_the_verdicts():
         f"more than {verdicts.CROWDED_NODES} nodes",
         f"more than {verdicts.CROWDED_FOREIGN:.0f} waiter",
         f"more than {100 * verdicts.CROWDED_STALE:.0f} %",
-        f"Fewer than {verdicts.ENOUGH} wake-ups",
+        f"Fewer than {verdicts.ENOUGH} wakeups",
         f"More than {verdicts.OVERSIZED_BYTES >> 10} KiB",
         f"one object in {1 / verdicts.OVERSIZED_LOAD:.0f} buckets",
     ):

@@ -55,7 +55,7 @@ _hashstats()
 		options+=({-o,--output}'[write this file]:file:_files'
 			'--classic[the older text format]') ;;
 	advise)
-		options+=('--target[nodes that a look-up may examine]:nodes:'
+		options+=('--target[nodes that a lookup may examine]:nodes:'
 			'--budget[for all tables together]:bytes or percent:'
 			'--memory[memory of the machine of a copy]:bytes:'
 			'--json[for programs]'

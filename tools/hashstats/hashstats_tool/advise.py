@@ -21,7 +21,7 @@ def options(parser):
         "--target",
         default=TARGET,
         metavar="NODES",
-        help=f"nodes that a look-up may examine, above 1 (default: {TARGET}, one object a bucket)",
+        help=f"nodes that a lookup may examine, above 1 (default: {TARGET}, one object a bucket)",
     )
     parser.add_argument(
         "--budget", metavar="BYTES|PERCENT", help="for all tables together, as 64M or 0.5%%"
@@ -72,7 +72,7 @@ def number_of(text):
     if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text, re.ASCII) and float(text) > 1:
         return float(text)
     raise Complaint(
-        f"--target {ascii(text[:60])}; accepted: nodes a look-up, a number above 1, as 1.5"
+        f"--target {ascii(text[:60])}; accepted: nodes a lookup, a number above 1, as 1.5"
     )
 
 
@@ -119,7 +119,7 @@ def advice(plan, one):
     if one.verdict == "idle":
         return "keep: idle, nothing to go by"
     if one.kind == verdicts.WAITS and not one.enough:
-        return "keep: too few wake-ups are counted"
+        return "keep: too few wakeups are counted"
     if one.momentary and one.kind == verdicts.CHAINS and not one.bad:
         return "keep: what is in it stays for moments"
     return "keep"

@@ -80,7 +80,7 @@ def title(judged, path=None):
         why = "is off" if not table.buckets else "has no chains to show"
         return f"{judged.title}{place} {why}"
     nodes = (
-        f", {judged.nodes:.3f} nodes a look-up, {judged.ideal:.3f} by chance"
+        f", {judged.nodes:.3f} nodes a lookup, {judged.ideal:.3f} by chance"
         if judged.kind == verdicts.CHAINS and judged.nodes
         else ""
     )

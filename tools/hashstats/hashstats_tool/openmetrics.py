@@ -46,7 +46,7 @@ GAUGES = (
     ),
     ("table_load", "Objects a bucket.", attribute("load")),
     ("table_longest_chain", "Objects in the longest chain.", number("longest")),
-    ("table_nodes_per_lookup", "Nodes that a look-up or wake-up examines.", attribute("nodes")),
+    ("table_nodes_per_lookup", "Nodes that a lookup or wakeup examines.", attribute("nodes")),
     ("table_nodes_per_lookup_ideal", "The same for a random function.", attribute("ideal")),
     (
         "table_variance_over_mean",
@@ -55,23 +55,23 @@ GAUGES = (
     ),
     (
         "table_nodes_per_counted_hit",
-        "Nodes examined by look-ups that hit.",
+        "Nodes examined by lookups that hit.",
         fraction("nodes-per-counted-hit"),
     ),
     (
         "table_nodes_per_counted_miss",
-        "Nodes examined by look-ups that missed.",
+        "Nodes examined by lookups that missed.",
         fraction("nodes-per-counted-miss"),
     ),
 )
 COUNTERS = (
-    ("lookups", "Look-ups counted since the last reset.", number("lookups")),
-    ("hits", "Look-ups that found an object.", number("hits")),
+    ("lookups", "Lookups counted since the last reset.", number("lookups")),
+    ("hits", "Lookups that found an object.", number("hits")),
     ("stale", "Misses that met another object.", number("stale")),
-    ("cache_hits", "Look-ups that a cache before the table answered.", number("cache-hits")),
-    ("wakes", "Wake-ups that took the lock of a queue.", number("wakes")),
-    ("entries_examined", "Entries of queues that wake-ups looked at.", number("entries-examined")),
-    ("entries_matched", "Of these, those that the wake-up was for.", number("entries-matched")),
+    ("cache_hits", "Lookups that a cache before the table answered.", number("cache-hits")),
+    ("wakes", "Wakeups that took the lock of a queue.", number("wakes")),
+    ("entries_examined", "Entries of queues that wakeups looked at.", number("entries-examined")),
+    ("entries_matched", "Of these, those that the wakeup was for.", number("entries-matched")),
     ("functions_called", "Wake functions that were called.", number("functions-called")),
 )
 
@@ -107,7 +107,7 @@ def run(options):
 
 def lines(copy, judged, classic=False):
     yield from family(
-        "counting", "gauge", "Whether look-ups are being counted.", [("", int(copy.counting))]
+        "counting", "gauge", "Whether lookups are being counted.", [("", int(copy.counting))]
     )
     yield from family(
         "table_info",

@@ -129,7 +129,7 @@ def said(judged):
     table = judged.table
     text = f"{table.objects} objects, {table.buckets} buckets"
     if judged.nodes is not None and judged.ideal is not None:
-        text += f"\n{judged.nodes:.2f} nodes a look-up, {judged.ideal:.2f} by chance"
+        text += f"\n{judged.nodes:.2f} nodes a lookup, {judged.ideal:.2f} by chance"
     return text
 
 

@@ -33,7 +33,7 @@ LEAST_WANTED = (
     "NODES",
 )
 
-HELP = "one line a table: size, load, spread, look-up cost, verdict"
+HELP = "one line a table: size, load, spread, lookup cost, verdict"
 
 
 def options(parser):

@@ -2,17 +2,17 @@
 """Sizes for the next boot.
 
 A table with chains gets the smallest power of two at which chance makes a
-look-up examine no more nodes than the target, but is not made smaller than what
-an inner cache holds; a look-up in a table whose keys collide examines as many at
-any size, so that one is left alone. What a wake-up meets of others is halved by
-twice the queues, and so is the share of look-ups that meet another object in a
+lookup examine no more nodes than the target, but is not made smaller than what
+an inner cache holds; a lookup in a table whose keys collide examines as many at
+any size, so that one is left alone. What a wakeup meets of others is halved by
+twice the queues, and so is the share of lookups that meet another object in a
 table of one object a bucket.
 
 All tables of a name have one word on the command line, so one size.
 
 A prediction is the mean over all ways in which keys may fall. Where keys fall is
 luck, and with few buckets luck is much. Of n objects about n^2 / 2m pairs share a
-bucket, give or take the root of that, so the nodes of a look-up vary by sqrt(1/2m);
+bucket, give or take the root of that, so the nodes of a lookup vary by sqrt(1/2m);
 each of n waiters is both who is woken and who is in the way, which makes it
 sqrt(2/m). A few keys that are waited for all the time, as the locks of one driver,
 vary more, and entries without a key are met in any number of queues.
@@ -84,11 +84,11 @@ class Plan:
             self.buckets = min(self.buckets, most)
 
     def predicted(self, one, buckets=None):
-        """Nodes that a look-up in one of the tables would then examine."""
+        """Nodes that a lookup in one of the tables would then examine."""
         return predict(one, self.buckets if buckets is None else buckets)
 
     def cost_of_half(self):
-        """Nodes that halving costs all look-ups together, for each byte saved."""
+        """Nodes that halving costs all lookups together, for each byte saved."""
         half = self.buckets // 2
         more = sum(
             (self.predicted(one, half) - self.predicted(one))

@@ -25,12 +25,12 @@ def used_expected(buckets, objects):
 
 
 def nodes_expected(buckets, objects):
-    """Nodes that a look-up examines; 1 in a table without objects."""
+    """Nodes that a lookup examines; 1 in a table without objects."""
     return 1 + max(objects - 1, 0) / (2 * buckets) if buckets else 1.0
 
 
 def buckets_for(objects, nodes):
-    """The smallest power of two at which a look-up examines no more nodes."""
+    """The smallest power of two at which a lookup examines no more nodes."""
     return power_of_two(max(objects - 1, 0) / (2 * (nodes - 1)))
 
 

@@ -4,14 +4,14 @@
 The first rule that holds gives the verdict:
 
 idle		the table is off, or holds nothing and has counted nothing
-skewed		its chains make a look-up examine half a node or more beyond what
+skewed		its chains make a lookup examine half a node or more beyond what
                 chance would, and half as much again of what is above one node,
                 and a hundred pairs of objects share a bucket for no reason:
                 keys collide, and more buckets help little
-crowded		a look-up examines more than 2.5 nodes, that is about three
-                objects a bucket; in a table of wait queues, a wake-up looks at
+crowded		a lookup examines more than 2.5 nodes, that is about three
+                objects a bucket; in a table of wait queues, a wakeup looks at
                 more than one entry that waits for something else; in a table
-                of one object a bucket, more than a quarter of the look-ups
+                of one object a bucket, more than a quarter of the lookups
                 meet another object; both if there were a hundred at least
 oversized	more than 64 KiB for less than one object in 32 buckets, unless
                 its objects are there for moments only
@@ -19,7 +19,7 @@ ok		none of these
 
 Waiters stand in a queue for milliseconds: what is there when the file is read
 says little, and those for one same page are in one queue by intention. So
-queues are judged by what their wake-ups met. The same holds for futexes and file
+queues are judged by what their wakeups met. The same holds for futexes and file
 locks, which do not count: many wait for one, so they are judged by what so many
 objects would give by chance, and are never skewed.
 """
@@ -35,7 +35,7 @@ CROWDED_STALE = 0.25
 SKEWED_BEYOND = 0.5  # nodes above those of chance
 SKEWED_TIMES = 1.5  # of what chance has above one node
 SKEWED_PAIRS = 100  # fewer are noise, or too few to care
-ENOUGH = 100  # wake-ups or look-ups whose mean says something
+ENOUGH = 100  # wakeups or lookups whose mean says something
 OVERSIZED_BYTES = 64 << 10
 OVERSIZED_LOAD = 1 / 32
 
@@ -66,7 +66,7 @@ class Judged:
         if self.kind != OFF and table.rows:
             self._chains()
         if self.kind == WAITS:
-            # A wake-up is for one entry, and examines the foreign beside it.
+            # A wakeup is for one entry, and examines the foreign beside it.
             self.nodes = None if self.foreign is None else 1 + self.foreign
             self.ideal = None if self.foreign is None else 1.0
         elif self.kind == DIRECT and self.stale_rate is not None:
@@ -99,7 +99,7 @@ class Judged:
 
     @property
     def counted(self):
-        """Look-ups or wake-ups that were counted."""
+        """Lookups or wakeups that were counted."""
         return sum(self.table.number(label) or 0 for label in ("lookups", "wakes", "cache-hits"))
 
 
@@ -148,24 +148,24 @@ def verdict(judged):
 def of_queues(judged):
     foreign = judged.foreign
     if foreign is None or not judged.enough:
-        return "ok", f"fewer than {ENOUGH} wake-ups are counted"
+        return "ok", f"fewer than {ENOUGH} wakeups are counted"
     if foreign > CROWDED_FOREIGN:
-        return "crowded", f"a wake-up looks at {foreign:.3f} entries of others"
-    return "ok", f"a wake-up looks at {foreign:.3f} entries of others"
+        return "crowded", f"a wakeup looks at {foreign:.3f} entries of others"
+    return "ok", f"a wakeup looks at {foreign:.3f} entries of others"
 
 
 def of_direct(judged):
     stale = judged.stale_rate
     if stale is not None and judged.enough and stale > CROWDED_STALE:
-        return "crowded", f"{stale:.0%} of the look-ups meet another object"
-    return of_size(judged) or ("ok", "look-ups seldom meet another object")
+        return "crowded", f"{stale:.0%} of the lookups meet another object"
+    return of_size(judged) or ("ok", "lookups seldom meet another object")
 
 
 def of_chains(judged):
     table = judged.table
     nodes, ideal = judged.nodes, judged.ideal
     if nodes is not None:
-        said = f"{nodes:.3f} nodes a look-up, {ideal:.3f} by chance"
+        said = f"{nodes:.3f} nodes a lookup, {ideal:.3f} by chance"
         if table.name in SAME_KEYS:
             nodes = ideal
         if skewed(table.objects, nodes, ideal):
