@@ -3,7 +3,7 @@
 
 import math
 
-from . import numbers, sources, spread, verdicts
+from . import numbers, sources, spread, text_table, verdicts
 from .errors import Complaint
 from .selection import of
 from .tables import SIZES
@@ -90,7 +90,10 @@ def title(judged, path=None):
 
 def lines(judged, terminal, log=False, path=None):
     table = judged.table
-    result = [terminal.colour(title(judged, path), "bold")]
+    result = [
+        terminal.colour(line, "bold")
+        for line in text_table.wrapped(title(judged, path), terminal.width)
+    ]
     if judged.kind == verdicts.OFF or not table.rows:
         return result
     expected = spread.poisson(table.buckets, table.objects)
