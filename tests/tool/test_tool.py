@@ -299,11 +299,16 @@ def test_hist_puts_chance_beside():
 
 def test_hist_bars_are_in_proportion():
     text = said(
-        "hist", "dentry", "-f", "-", COLUMNS="80", text=file(table("dentry", 800, 400, 200))
+        "hist", "dentry", "-f", "-", COLUMNS="100", text=file(table("dentry", 800, 400, 200))
     )
     bars = [line.count("█") for line in text.splitlines()[2:5]]
     assert bars[0] > 40 and abs(bars[0] - 2 * bars[1]) <= 3
     assert all("┃" in line for line in text.splitlines()[2:5])
+
+
+def test_hist_is_no_wider_than_the_terminal():
+    text = said("hist", "dentry", "-f", AFTER, COLUMNS="80")
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_hist_without_blocks():
@@ -1024,7 +1029,7 @@ def test_record_has_a_default_file(tmp_path):
     )
     [name] = os.listdir(tmp_path)
     assert re.fullmatch(r"hashstats-\d{8}-\d{6}\.rec", name)
-    assert done.stdout.endswith(f"\nKept in {name}: hashstats report -f {name}\n")
+    assert done.stdout.endswith(f"\nKept in {name}. To see it again:\nhashstats report -f {name}\n")
     assert said("report", "-f", tmp_path / name).startswith("2 readings")
 
 

@@ -97,24 +97,24 @@ def lines(judged, terminal, log=False, path=None):
     if judged.kind == verdicts.OFF or not table.rows:
         return result
     expected = spread.poisson(table.buckets, table.objects)
-    rows = [(size, row.buckets, chance) for size, row, chance in zip(SIZES, table.rows, expected)]
+    rows = [(size, row.buckets, ideal) for size, row, ideal in zip(SIZES, table.rows, expected)]
     while rows[-1][1] == 0 and rows[-1][2] < SEEN:
         rows.pop()
     texts = [
         ("size", "buckets", "expected"),
-        *((size, str(seen), numbers.plain(chance, 1)) for size, seen, chance in rows),
+        *((size, str(seen), numbers.plain(ideal, 1)) for size, seen, ideal in rows),
     ]
     widths = [max(map(len, column)) for column in zip(*texts)]
     room = max(min(terminal.width, 100) - sum(widths) - 7, NARROWEST)
-    largest = max(max(seen, chance) for _, seen, chance in rows)
+    largest = max(max(seen, ideal) for _, seen, ideal in rows)
     for text, row in zip(texts, [None, *rows]):
         start = "  ".join(cell.rjust(width) for cell, width in zip(text, widths))
         if row is None:
             sign = "┃" if terminal.blocks else "|"
             result.append(f"{start}  {sign} marks a random function")
             continue
-        seen, chance = (scaled(value, largest, room, log) for value in row[1:])
-        result.append(f"{start}  {bar(seen, chance, row[2], terminal)}".rstrip())
+        seen, ideal = (scaled(value, largest, room, log) for value in row[1:])
+        result.append(f"{start}  {bar(seen, ideal, row[2], terminal)}".rstrip())
     return result
 
 
@@ -125,7 +125,7 @@ def scaled(value, largest, room, log):
     return room * value / largest
 
 
-def bar(seen, chance, expected, terminal):
+def bar(seen, ideal, expected, terminal):
     """A bar of the buckets, with a mark where that of a random function ends."""
     full = int(seen)
     if terminal.blocks:
@@ -139,7 +139,7 @@ def bar(seen, chance, expected, terminal):
     text = text.rstrip()
     if expected < SEEN:
         return terminal.colour(text, "blue")
-    at = int(chance)
+    at = int(ideal)
     text = text.ljust(at)
     return (
         terminal.colour(text[:at], "blue")

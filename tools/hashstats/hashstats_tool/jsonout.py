@@ -79,7 +79,7 @@ def histogram(table):
             "buckets": row.buckets,
             "objects": row.objects,
             "sum_pct": row.percent,
-            "buckets_expected": round(chance, 3),
+            "buckets_expected": round(ideal, 3),
         }
-        for size, row, chance in zip(SIZES, table.rows, expected)
+        for size, row, ideal in zip(SIZES, table.rows, expected)
     ]

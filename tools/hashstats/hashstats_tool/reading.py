@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The text of /proc/hashstats into tables.
 
-Strict about what the format promises (Documentation/ABI/testing/
-procfs-hashstats): a file that was cut off or edited is told by its line, not
-shown with wrong figures. What the format leaves open, labels that this tool
-does not know and versions newer than it, is passed over with a note.
+Strict about the format (Documentation/ABI/testing/procfs-hashstats): if a file
+was cut off or edited, a complaint names the line. The format may get new labels
+and versions; these are skipped with a note.
 """
 
 import re
@@ -100,7 +99,7 @@ class Reader:
                 table = self.table(start, lines)
                 self.only(seen, table)
             except Complaint as complaint:
-                # Who knows what a newer kernel means: show the others.
+                # A newer kernel may mean something else by it. Show the others.
                 if not self.newer:
                     raise
                 result.notes.append(f"{complaint}; table passed over")

@@ -44,18 +44,18 @@ def run(options):
 
         pictures.needed(options.png)
     path = options.output or time.strftime("hashstats-%Y%m%d-%H%M%S.rec")
+    shown = sources.quoted_path(path)
     if same_file(path, options.file):
-        raise Complaint(
-            f"-o {sources.quoted_path(path)} is the file that is read; accepted: another file"
-        )
-    # The first reading comes before the file: no file is left if it fails.
-    sources.read(options.file)
-    host = os.uname().nodename if listing.is_live(options) else None
-    output = outputs.create(path)
-    output.write(recording.head(host))
-    seen = peaks.Peaks(host)
+        raise Complaint(f"-o {shown} is the file that is read; accepted: another file")
+    seen = peaks.Peaks(os.uname().nodename if listing.is_live(options) else None)
+    output = None
     try:
-        for now, copy in samples(options.file, pause, duration, output):
+        for now, data, copy in samples(options.file, pause, duration):
+            if not output:
+                # Only now, so that no file is left if nothing can be read.
+                output = outputs.create(path)
+                output.write(recording.head(seen.host))
+            output.write(recording.sample(now, data))
             seen.add(now, copy)
     except KeyboardInterrupt:
         # The samples until then count.
@@ -63,10 +63,10 @@ def run(options):
             raise
     finally:
         progress_over()
-        output.close()
+        if output:
+            output.close()
     judged = report.tell(seen, options)
-    shown = sources.quoted_path(path)
-    print(f"\nKept in {shown}: hashstats report -f {shown}")
+    print(f"\nKept in {shown}. To see it again:\nhashstats report -f {shown}")
     return judged
 
 
@@ -74,8 +74,8 @@ def same_file(one, other):
     return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
-def samples(path, pause, duration, output):
-    """Pairs of seconds and copies at equal distances, written to a file too."""
+def samples(path, pause, duration):
+    """The second, bytes and copy of each reading, at equal distances."""
     begin, clock = time.monotonic(), time.time()
     # 0.3 / 0.1 is less than 3.
     wanted = 1 + int(duration / pause + 1e-6)
@@ -87,9 +87,8 @@ def samples(path, pause, duration, output):
         copy = reading.parse(data, sources.quoted_path(path))
         if not number:
             sources.tell(copy)
-        output.write(recording.sample(now, data))
         progress(number + 1, wanted)
-        yield now, copy
+        yield now, data, copy
 
 
 def progress(number, of):
