@@ -299,7 +299,7 @@ def test_hist_puts_chance_beside():
 
 def test_hist_bars_are_in_proportion():
     text = said(
-        "hist", "dentry", "-f", "-", COLUMNS="100", text=file(table("dentry", 800, 400, 200))
+        "hist", "dentry", "-f", "-", COLUMNS="120", text=file(table("dentry", 800, 400, 200))
     )
     bars = [line.count("█") for line in text.splitlines()[2:5]]
     assert bars[0] > 40 and abs(bars[0] - 2 * bars[1]) <= 3
