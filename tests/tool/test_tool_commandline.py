@@ -60,6 +60,15 @@ def test_what_was_meant(words, meant):
     assert f"(did you mean {meant}?)" in done.stderr
 
 
+def test_options_of_a_command_before_it():
+    done = hashstats("-n", "1", "watch", "-f", AFTER)
+    assert done.returncode == 2 and "accepted: hashstats watch [OPTION]" in done.stderr
+
+
+def test_diff_wants_before_only():
+    assert "required: BEFORE;" in hashstats("diff").stderr
+
+
 def test_nothing_is_suggested_for_a_word_like_none():
     assert "mean" not in hashstats("xyzzy", "-f", AFTER).stderr
     assert "accepted: dentry" in hashstats("xyzzy", "-f", AFTER).stderr

@@ -77,11 +77,15 @@ def command_of(words):
 
 
 def misspelt(words):
-    """What to say if the first word of a show is nearly a command."""
+    """What to say of a show that cannot be done, if another command was meant."""
     for at, word in enumerate(words):
-        if not word.startswith("-") and not (at and EARLY.get(words[at - 1])):
-            meant = alike(word, [*MODULES, "help"])
-            return meant and (
+        if at and EARLY.get(words[at - 1]):
+            continue
+        if word in MODULES:
+            return f"{word} is not the first word; accepted: hashstats {word} [OPTION]..."
+        meant = None if word.startswith("-") else alike(word, [*MODULES, "help"])
+        if meant:
+            return (
                 f"no command or table {quoted(word)} (did you mean {meant}?); "
                 f"accepted: {', '.join(MODULES)}, help, or a table"
             )
@@ -112,9 +116,8 @@ def overview():
     return "\n".join(lines)
 
 
-def parsed(words):
+def parsed(command, words):
     """The module of a command and its options."""
-    command, rest, named = command_of(words)
     module = importlib.import_module(f".{MODULES[command]}", __package__)
     parser = Parser(prog=f"hashstats {command}", description=module.HELP, allow_abbrev=False)
     # Some take several files or none.
@@ -132,7 +135,7 @@ def parsed(words):
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing except errors")
     module.options(parser)
     parser.set_defaults(command=command)
-    return module, parser.parse_intermixed_args(rest), None if named else misspelt(rest)
+    return module, parser.parse_intermixed_args(words)
 
 
 def main(words):
@@ -159,7 +162,9 @@ def main(words):
         if words[:1] in (["-V"], ["--version"]):
             print(f"hashstats {VERSION}")
             return GOOD
-        module, options, hint = parsed(words)
+        command, rest, named = command_of(words)
+        hint = None if named else misspelt(rest)
+        module, options = parsed(command, rest)
         judged = run(module, options)
         bad = check and any(one.bad for one in judged or ())
         return BAD_STATE if bad else GOOD

@@ -29,6 +29,7 @@ def options(parser):
     parser.add_argument(
         "words",
         nargs="*",
+        default=[],
         metavar="[AFTER] [TABLE ...]",
         help=f"a later copy, - for standard input (default: {sources.KERNEL}), and tables",
     )
