@@ -144,7 +144,7 @@ def test_counting(word, kernel, capsys):
 
 def test_counting_without_such_a_kernel(kernel, capsys):
     assert cli.main(["on"]) == 2
-    assert "no CONFIG_HASHSTATS" in capsys.readouterr().err
+    assert "expected a kernel with CONFIG_HASHSTATS" in capsys.readouterr().err
     assert not kernel.exists()
 
 

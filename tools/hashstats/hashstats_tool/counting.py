@@ -28,7 +28,7 @@ def run(options):
             os.close(file)
     except FileNotFoundError:
         raise Complaint(
-            f"{sources.KERNEL}: no such file, this kernel has no CONFIG_HASHSTATS and counts nothing"
+            f"{sources.KERNEL}: no such file, expected a kernel with CONFIG_HASHSTATS"
         ) from None
     except PermissionError:
         raise Complaint(
