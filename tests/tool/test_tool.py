@@ -393,6 +393,33 @@ def test_picture_as_svg(tmp_path):
     assert "<svg" in made[0] and f"{OF_DENTRY[1]} objects, {OF_DENTRY[0]} buckets" in made[0]
 
 
+def test_picture_with_several_copies_and_logarithmic_bars(tmp_path):
+    """Each copy has a label, and the axis says what it is."""
+    path = tmp_path / "a.svg"
+    done = hashstats(
+        "hist",
+        "dentry",
+        "--log",
+        "-f",
+        BEFORE,
+        "-f",
+        AFTER,
+        "--png",
+        path,
+        python=drawing_python(),
+        MPLCONFIGDIR=str(tmp_path),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    text = path.read_text()
+    for label in (
+        "buckets, logarithmic",
+        "before.hashstats, ok: ",
+        "after.hashstats, ok: ",
+        "buckets with a random function",
+    ):
+        assert label in text
+
+
 @pytest.mark.parametrize(
     "words", [["hist", "dentry"], ["report"], ["record", "-t", "9"]], ids=" ".join
 )

@@ -324,6 +324,11 @@ def shown_manual():
     return re.sub(r"-\n +", "-", done.stdout)
 
 
+def test_manual_has_the_usual_sections():
+    sections = re.findall(r"^[A-Z][A-Z ]+$", shown_manual(), re.MULTILINE)
+    assert {"EXIT STATUS", "EXAMPLES", "BUGS", "AUTHORS", "SEE ALSO"} <= {*sections}
+
+
 def test_manual_has_every_command_and_option():
     manual = shown_manual()
     for command in COMMANDS:

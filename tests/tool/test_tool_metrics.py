@@ -3,7 +3,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 
 import prometheus_client.openmetrics.parser as openmetrics
@@ -12,6 +11,7 @@ import pytest
 import test_tool_corpus as corpus
 import yaml
 
+import prometheus
 from toykernel import ROOT
 
 TOOL = ROOT / "tools/hashstats"
@@ -260,10 +260,9 @@ def test_absent_is_what_is_there_whatever_the_tables():
     assert named(samples("version: 1\ncounting: off\n"), "hashstats_counting") == [0]
 
 
-@pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool here")
 def test_alerts_by_the_tool_of_prometheus():
     done = subprocess.run(
-        ["promtool", "test", "rules", ROOT / "tests/tool/alerts.yml"],
+        [prometheus.program("promtool"), "test", "rules", ROOT / "tests/tool/alerts.yml"],
         text=True,
         capture_output=True,
     )
