@@ -45,7 +45,11 @@ def without_idle(judged, options):
 
 
 def below(idle, counting, live, terminal):
-    """The lines below a table of tables."""
+    """The lines below a table of tables.
+
+    counting	lookups and wakeups are counted
+    live	the figures are of this machine, now
+    """
     texts = []
     if idle:
         names = ", ".join(one.name for one in idle)

@@ -109,15 +109,17 @@ class View:
         before = {one.name: one for one in self.last}
         shown, idle = listing.without_idle(self.judged, self.options)
         rows = [self.cells(one, before.get(one.name)) for one in shown]
-        live = listing.is_live(self.options)
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         title = f"{sources.quoted_path(self.options.file)}  {now}"
+        # In the first line, since a small screen cuts off the last ones.
+        if not self.counting:
+            title += "  counting is off"
         if self.terminal.is_one:
             title += f"  every {self.options.interval} s, q leaves"
         return [
             shortened(title, self.terminal.width),
             *text_table.lines(HEAD, rows, shown, self.terminal, LEAST_WANTED),
-            *listing.below(idle, self.counting, live, self.terminal),
+            *listing.below(idle, counting=True, live=False, terminal=self.terminal),
         ]
 
     def cells(self, one, before):
