@@ -154,6 +154,12 @@ def test_counting_without_the_right(kernel, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_json_keeps_the_order_of_the_kernel():
+    text = file(table("uid", 8, 1), table("dentry", 0, 0, 0, 0, 0, 0, 0, 64))
+    assert said("-j", "-f", "-", text=text) == said("json", "-f", "-", text=text)
+    assert said("-j", "--sort", "verdict", "-f", "-", text=text) != said("-j", "-f", "-", text=text)
+
+
 def test_json_tells_whether_it_counts():
     for word, value in (("on", True), ("off", False)):
         document = json.loads(said("-j", "-f", "-", text=file(table("uid", 8), counting=word)))

@@ -41,7 +41,6 @@ def options(parser):
     listing.add_all(parser)
     parser.add_argument(
         "--sort",
-        default=listing.DEFAULT,
         metavar="COLUMN",
         help=f"{', '.join(listing.KEYS)} (default: {listing.DEFAULT}, the worst first)",
     )
@@ -50,7 +49,10 @@ def options(parser):
 
 def run(options):
     copy = sources.load(options.file)
-    judged = listing.ordered(of(verdicts.of_copy(copy), options.tables), options.sort)
+    judged = of(verdicts.of_copy(copy), options.tables)
+    # As the kernel has them, for programs that ask for nothing else.
+    if options.sort or not options.json:
+        judged = listing.ordered(judged, options.sort or listing.DEFAULT)
     if options.json:
         jsonout.tell(copy, judged)
         return judged
