@@ -18,7 +18,7 @@ GROUPS = {
     "kmod rsync ccache perl lz4 zstd",
     "python": "python3-venv",
     "boot": "qemu-system-x86 busybox-static e2fsprogs kmod udev",
-    "check": "sparse gdb groff-base python3-ply python3-git liburcu-dev",
+    "check": "sparse gdb groff-base python3-ply python3-git liburcu-dev zsh",
     "xfs": "xfsprogs",
     "disk": "mmdebstrap uidmap",
     "deb": "debhelper dpkg-dev openssl",

@@ -60,7 +60,7 @@ class Table(dict[str, Any]):
 
 
 class File(dict[str, Table]):
-    """Name, or "name instance" -> Table; .header has what stands above."""
+    """Name -> Table; .header has the lines above the tables."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ def parse(text: str) -> File:
         result.header.update([labelled(line)])
     for paragraph in paragraphs:
         table = parse_table(paragraph.split("\n"))
-        name = " ".join(table[label] for label in ("name", "instance") if label in table)
+        name = table["name"]
         if name in result:
             raise BadFile(f"table {name} is there twice")
         result[name] = table

@@ -30,7 +30,7 @@ Section: admin
 Priority: optional
 Description: show and size hash tables of the kernel
  hashstats reads /proc/hashstats of a kernel with the boothash patches: how
- full its hash tables are, how well their keys are spread, and what look-ups
+ full its hash tables are, how well their keys are spread, and what lookups
  cost. It draws, compares and records them, hands them to Prometheus, and gives
  the kernel command line with which the next boot has better sizes.
 """

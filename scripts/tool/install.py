@@ -22,6 +22,7 @@ LINKED = "../share/hashstats/hashstats"
 # Debian's zsh reads the one folder for packages, the other for the rest.
 ZSH_LOCAL = Path("share/zsh/site-functions")
 ZSH_PACKAGE = Path("share/zsh/vendor-completions")
+SYSTEMD = Path("lib/systemd/system")
 
 
 def files(zsh: Path = ZSH_LOCAL) -> Files:
@@ -33,6 +34,8 @@ def files(zsh: Path = ZSH_LOCAL) -> Files:
     result[Path("share/man/man1/hashstats.1")] = TOOL / "hashstats.1"
     result[Path("share/bash-completion/completions/hashstats")] = TOOL / "completion.bash"
     result[zsh / "_hashstats"] = TOOL / "completion.zsh"
+    for path in sorted((TOOL / "systemd").iterdir()):
+        result[SYSTEMD / path.name] = path
     for path in (TOOL / "grafana.json", TOOL / "alerts.yml", *sorted((TOOL / "samples").iterdir())):
         result[DOC / path.relative_to(TOOL)] = path
     return result

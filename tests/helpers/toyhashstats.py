@@ -30,15 +30,13 @@ def histogram(buckets):
         yield f"{name:>4} {count:10} {size * count:10} {percent:7}"
 
 
-def table(name, *chains, instance=None, sized_by="memory", bucket=BUCKET, **more):
+def table(name, *chains, sized_by="memory", bucket=BUCKET, **more):
     """A paragraph; chains are buckets with 0, 1, ... objects, each at most 16."""
     buckets = sum(chains)
     objects = sum(size * count for size, count in enumerate(chains))
     pairs = sum(size * (size + 1) // 2 * count for size, count in enumerate(chains))
-    lines = [f"name: {name}"]
-    if instance:
-        lines.append(f"instance: {instance}")
-    lines += [
+    lines = [
+        f"name: {name}",
         f"buckets: {buckets}",
         f"bytes: {buckets * bucket}",
         f"sized-by: {sized_by}",
@@ -66,7 +64,7 @@ def bare(name, buckets, sized_by="memory", bucket=BUCKET, **more):
 
 
 def queues(name, buckets, wakes, foreign):
-    """A table of wait queues, empty just now, and what its wake-ups met."""
+    """A table of wait queues, empty just now, and what its wakeups met."""
     return table(
         name,
         buckets,

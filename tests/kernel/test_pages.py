@@ -100,7 +100,7 @@ LINE = re.compile(
 # Two processors must be at one place for the one, free huge pages for the other,
 # and slow kernels fill memory once at most.
 RARE = ("raced blocks", "collapses", "refills")
-# Who takes part in a look-up, or changes what it finds.
+# Who takes part in a lookup, or changes what it finds.
 OURS = re.compile(
     r"boot_hash|hashstats|page_hash|buffer_hash|find_get_block|xas_load|xas_descend|"
     r"filemap_get_(entry|read_batch)"
@@ -166,7 +166,7 @@ def check_tables(parts, append):
     if "page" not in TABLES[append]:
         assert under_load["page"]["sized-by"] == "off"
     if append == TINY:
-        # Nearly each look-up meets the page of another.
+        # Nearly each lookup meets the page of another.
         assert int(under_load["page"]["stale"]) > under_load["page"]["hits"]
         assert under_load["buffer"]["buckets"] == under_load["page"]["buckets"] == 2
 

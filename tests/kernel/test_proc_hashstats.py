@@ -248,7 +248,7 @@ def test_misses_are_counted(counted):
 
 
 def test_inode_misses_are_counted(counted):
-    """After its inode was dropped, a name leads to a look-up that finds none."""
+    """After its inode was dropped, a name leads to a lookup that finds none."""
     assert (misses(counted, "inode-misses", "inode") - misses(counted, "dropped", "inode")) >= 100
 
 

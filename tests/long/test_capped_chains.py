@@ -7,7 +7,7 @@ from guest import hashstats_file, vm
 
 CAP = 32768
 NAMES = 66000
-# ext4 remembers names that are not there. Each look-up goes over the chain
+# ext4 remembers names that are not there. Each lookup goes over the chain
 # three times, so this takes minutes: no more names than fill both buckets.
 FILL = f"lstat('/mnt/none-' . $_) for 1 .. {NAMES};"
 SCRIPT = """

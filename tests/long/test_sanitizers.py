@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The series under lockdep, PROVE_RCU and KASAN, and wake-ups under KCSAN,
+"""The series under lockdep, PROVE_RCU and KASAN, and wakeups under KCSAN,
 preemptible, on four CPUs.
 
 A guest whose kernel complains fails by itself; see vm.COMPLAINT.
@@ -58,7 +58,7 @@ echo on > /proc/hashstats
 echo {waits} > /sys/kernel/debug/wait_filter_stress
 cat /proc/hashstats
 """
-# Where all keys share two queues a wake-up passes many others.
+# Where all keys share two queues a wakeup passes many others.
 TWO_QUEUES = "hash_entries=folio_wait:2,bit_wait:2"
 # A race is ours when one of these takes part; the base has some of its own.
 OURS = re.compile(
@@ -130,7 +130,7 @@ def test_two_nodes(debug_kernel):
 
 
 def stress(kernel, append, waits, **options):
-    """Wake-ups while counted; a lost one makes the job fail."""
+    """Wakeups while counted; a lost one makes the job fail."""
     result = vm.run(
         kernel,
         STRESS.format(waits=waits),

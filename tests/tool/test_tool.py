@@ -27,6 +27,8 @@ from toyhashstats import (
 )
 
 AFTER, BEFORE = SAMPLES / "after.hashstats", SAMPLES / "before.hashstats"
+# Buckets, objects, lookups of the table dentry in AFTER.
+OF_DENTRY = (1024, 706, 6919)
 OWN_MILLISECONDS = 100
 
 # Chains as chance has them: 1023 objects in 1024 buckets.
@@ -63,6 +65,8 @@ def shown(text, *words, **env):
         (table("dentry", 1024, lookups=9, hits=0), "ok"),
         (table("dentry", 16384, lookups=9, hits=0), "oversized"),
         (table("dentry", 16000, 384), "oversized"),
+        # advise never makes it smaller, so it is not oversized.
+        (table("page", 16000, 384), "ok"),
         (table("dentry", 8100, 92), "ok"),
         (table("futex", 16000, 384), "ok"),
         # A hundred threads that wait for one futex, and too many for many.
@@ -72,7 +76,7 @@ def shown(text, *words, **env):
         (table("ucounts", 4095, 0, 0, 1), "ok"),
         (queues("folio_wait", 256, 1000, 900), "ok"),
         (queues("folio_wait", 256, 1000, 1100), "crowded"),
-        # A few wake-ups are no reason for an alarm.
+        # A few wakeups are no reason for an alarm.
         (queues("folio_wait", 256, 99, 990), "ok"),
         (bare("page", 1024, lookups=99, hits=0, stale=99), "ok"),
         # Waiters for one page are in one queue by intention.
@@ -144,29 +148,78 @@ def test_show_has_a_line_a_table():
     assert lines["inode"][-3:] == ["2.562", "-", "ok"]
 
 
-def test_show_needs_not_be_said():
-    assert said("-f", AFTER) == said("show", "-f", AFTER)
-
-
 def test_show_real_copy():
-    lines = said("-f", AFTER).splitlines()
+    lines = said("--all", "-f", AFTER).splitlines()
     assert len(lines) == 1 + AFTER.read_text().count("name:")
-    assert any(line.startswith("mbcache ext4 vda ea-block ") for line in lines)
+    assert sum(line.startswith("mbcache ") for line in lines) == 1
+
+
+def test_idle_tables_share_a_line():
+    text = file(table("dentry", *CHANCE), table("uid", 16), table("dquot", 16))
+    assert said("-f", "-", text=text).splitlines()[-1] == "2 idle, shown with --all: uid, dquot"
+    for words in (["--all"], ["uid", "dquot", "dentry"]):
+        assert said(*words, "-f", "-", text=text).count("\n") == 4
+
+
+def test_bad_tables_come_first():
+    text = file(
+        table("a", *CHANCE), table("b", 0, 0, 0, 0, 0, 0, 9), table("c", *COLLIDING), table("d", 8)
+    )
+    assert list(shown(text, "--all")) == ["TABLE", "c", "b", "a", "d"]
+
+
+@pytest.mark.parametrize(
+    "column,names",
+    [("table", "abc"), ("objects", "bac"), ("LONG", "cab"), ("bytes", "bac"), ("verdict", "cab")],
+)
+def test_sort(column, names):
+    text = file(table("a", *CHANCE), table("b", *FULL, 9), table("c", 0, 0, 0, 0, 0, 0, 0, 9))
+    assert list(shown(text, "--sort", column))[1:] == list(names)
+
+
+def test_sort_by_what_is_no_column():
+    done = hashstats("--sort", "nods", "-f", AFTER)
+    assert done.returncode == 2 and "did you mean nodes?" in done.stderr
+
+
+def test_counting_that_is_off_is_told(tmp_path):
+    """In show, advise and watch, and nowhere if it is on."""
+    for counting in ("on", "off"):
+        path = tmp_path / counting
+        path.write_text(file(table("dentry", *CHANCE), counting=counting))
+        for command in (["show"], ["advise"], ["watch", "--count", "1"], ["report"]):
+            text = said(*command, "-f", path).lower()
+            assert ("counting is off" in text) == (counting == "off")
 
 
 def test_table_that_is_off():
-    assert shown(file(bare("page", 0, sized_by="off")))["page"][1] == "off"
+    assert shown(file(bare("page", 0, sized_by="off")), "--all")["page"][1] == "off"
 
 
 @pytest.mark.parametrize("width", [20, 30, 60, 80, 100, 200])
 def test_width_is_respected(width):
-    for line in said("-f", AFTER, COLUMNS=str(width)).splitlines():
-        assert len(line) <= max(width, 34)
-    assert "VERDICT" in said("-f", AFTER, COLUMNS=str(width))
+    for words in ([], ["--all"]):
+        text = said(*words, "-f", AFTER, COLUMNS=str(width))
+        assert "VERDICT" in text and max(map(len, text.splitlines())) <= max(width, 25)
+
+
+def test_percentages_go_before_a_letter_of_a_name():
+    text = file(table("tcp_listen_portaddr_hash", *CHANCE), table("dentry", *CHANCE))
+    head, line, _ = said("-f", "-", text=text, COLUMNS="80").splitlines()
+    assert line.startswith("tcp_listen_portaddr_hash ") and "%" not in head
+    assert "LONG" in head and "BYTES" in head
+
+
+def test_names_are_elided_in_the_middle():
+    """Rows of two tables are never the same text."""
+    names = ("tcp_listen_portaddr_hash", "tcp_listen_portaddr_hash6")
+    text = file(*(table(name, *CHANCE) for name in names))
+    cells = [line.split()[0] for line in said("-f", "-", text=text, COLUMNS="40").splitlines()[1:]]
+    assert all(".." in cell for cell in cells) and len(set(cells)) == 2
 
 
 def test_columns_are_aligned():
-    head, *lines = said("-f", AFTER).splitlines()
+    head, *lines = said("--all", "-f", AFTER).splitlines()
     at = head.index("VERDICT")
     assert {line[at:] for line in lines} <= set(WORDS)
 
@@ -233,11 +286,6 @@ def test_full_disk():
     assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
-def test_name_means_all_its_instances():
-    assert said("show", "mbcache", "-f", AFTER).count("mbcache") == 3
-    assert said("show", "mbcache ext2 ram0", "-f", AFTER).count("mbcache") == 1
-
-
 # --- hist ---------------------------------------------------------------------
 
 
@@ -252,11 +300,16 @@ def test_hist_puts_chance_beside():
 
 def test_hist_bars_are_in_proportion():
     text = said(
-        "hist", "dentry", "-f", "-", COLUMNS="80", text=file(table("dentry", 800, 400, 200))
+        "hist", "dentry", "-f", "-", COLUMNS="120", text=file(table("dentry", 800, 400, 200))
     )
     bars = [line.count("█") for line in text.splitlines()[2:5]]
     assert bars[0] > 40 and abs(bars[0] - 2 * bars[1]) <= 3
     assert all("┃" in line for line in text.splitlines()[2:5])
+
+
+def test_hist_is_no_wider_than_the_terminal():
+    text = said("hist", "dentry", "-f", AFTER, COLUMNS="80")
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_hist_without_blocks():
@@ -298,7 +351,9 @@ def png_size(path):
 
 
 @pytest.mark.parametrize(
-    "words,panels", [(["dentry"], 1), (["dentry", "inode"], 2), (["mbcache"], 3)], ids=str
+    "words,panels",
+    [(["dentry"], 1), (["dentry", "inode"], 2), (["dentry", "inode", "mbcache"], 3)],
+    ids=str,
 )
 def test_hist_picture(words, panels, tmp_path):
     picture = tmp_path / "picture.png"
@@ -336,7 +391,34 @@ def test_picture_as_svg(tmp_path):
         assert (done.returncode, done.stderr) == (0, "")
         made.append((tmp_path / name).read_text())
     assert made[0] == made[1]
-    assert "<svg" in made[0] and "629 objects, 1024 buckets" in made[0]
+    assert "<svg" in made[0] and f"{OF_DENTRY[1]} objects, {OF_DENTRY[0]} buckets" in made[0]
+
+
+def test_picture_with_several_copies_and_logarithmic_bars(tmp_path):
+    """Each copy has a label, and the axis says what it is."""
+    path = tmp_path / "a.svg"
+    done = hashstats(
+        "hist",
+        "dentry",
+        "--log",
+        "-f",
+        BEFORE,
+        "-f",
+        AFTER,
+        "--png",
+        path,
+        python=drawing_python(),
+        MPLCONFIGDIR=str(tmp_path),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    text = path.read_text()
+    for label in (
+        "buckets, logarithmic",
+        "before.hashstats, ok: ",
+        "after.hashstats, ok: ",
+        "buckets with a random function",
+    ):
+        assert label in text
 
 
 @pytest.mark.parametrize(
@@ -361,7 +443,7 @@ def test_diff_tells_what_changed():
         table("inode", *CHANCE),
         table("uid", 16),
     )
-    text = diffed(before, after)
+    text = diffed(before, after, "--all")
     assert re.search(r"verdict +ok +-> +crowded", text)
     assert re.search(r"objects +1023 +-> +6144 +\+5121 \(\+500.6 %\)", text)
     assert re.search(r"hit-rate between +0.750", text)
@@ -373,13 +455,47 @@ def test_diff_of_a_reset():
     text = diffed(
         file(table("dentry", *CHANCE, lookups=100, hits=50)),
         file(table("dentry", *CHANCE, lookups=10, hits=9)),
+        "--all",
     )
     assert "-90" in text and "between" not in text
 
 
-def test_diff_of_wake_ups():
-    text = diffed(file(queues("bit_wait", 256, 100, 10)), file(queues("bit_wait", 256, 200, 310)))
+def test_diff_of_wakeups():
+    text = diffed(
+        file(queues("bit_wait", 256, 100, 10)), file(queues("bit_wait", 256, 200, 310)), "--all"
+    )
     assert re.search(r"foreign-per-wake between +3.000", text)
+
+
+DIFFERENT = (
+    file(table("dentry", *CHANCE), table("inode", *CHANCE), table("uid", 16), table("mount", 8)),
+    file(table("dentry", 0, 0, 0, 0, 0, 0, 0, 1024), table("inode", *FULL), table("uid", 16)),
+)
+
+
+def test_diff_in_short():
+    """A line for each table that changed."""
+    _, dentry, inode, mount, rest = diffed(*DIFFERENT).splitlines()
+    assert re.fullmatch(
+        r"dentry +1024 +1023 -> 7168 +6 -> 7 +1.500 -> 4.000 +ok -> crowded", dentry
+    )
+    assert re.fullmatch(r"inode +1024 .* ok", inode) and mount.split() == ["mount", "gone"]
+    assert rest == "1 table without a change"
+
+
+def test_diff_of_some_tables():
+    text = diffed(*DIFFERENT, "inode", "uid")
+    assert re.search(r"^  objects +1023 +-> +3200", text, re.MULTILINE)
+    assert "dentry" not in text and "mount" not in text and "1 table without" in text
+
+
+def test_diff_with_this_machine_takes_tables(tmp_path):
+    """A table of BEFORE is no AFTER, so the kernel's file is asked for."""
+    path = tmp_path / "before"
+    path.write_text(DIFFERENT[0])
+    assert "/proc/hashstats" in hashstats("diff", path, "dentry").stderr
+    assert "No such" not in hashstats("diff", path, "./dentry").stderr
+    assert said("diff", path, "-f", "-", "inode", text=DIFFERENT[1]).startswith("inode\n")
 
 
 def test_diff_of_the_same():
@@ -393,12 +509,12 @@ def test_diff_ignores_how_long_a_walk_took():
     assert "walk" not in diffed(text, re.sub(r"walk-us: \d+", "walk-us: 1", text))
 
 
-def diffed(before, after):
+def diffed(before, after, *words):
     with open(os.memfd_create("before"), "w") as saved:
         saved.write(before)
         saved.flush()
         path = f"/proc/{os.getpid()}/fd/{saved.fileno()}"
-        return said("diff", path, "-", text=after)
+        return said("diff", path, "-", *words, text=after)
 
 
 # --- json, openmetrics --------------------------------------------------------
@@ -428,8 +544,8 @@ def test_advice_is_as_the_schema_tells():
 
 def test_json_says_what_the_file_says():
     entry = json.loads(said("json", "dentry", "-f", AFTER))["tables"][0]
-    assert (entry["buckets"], entry["objects"], entry["lookups"]) == (1024, 629, 8962)
-    assert entry["nodes"] == entry["nodes_per_hit"] == 1.288
+    assert (entry["buckets"], entry["objects"], entry["lookups"]) == OF_DENTRY
+    assert entry["nodes"] == entry["nodes_per_hit"]
     assert sum(row["buckets"] for row in entry["histogram"]) == 1024
     expected = sum(row["buckets_expected"] for row in entry["histogram"])
     assert abs(expected - 1024) < 0.01
@@ -473,9 +589,14 @@ def test_openmetrics(words, counter, end):
     assert text.endswith("# EOF\n") == end
     values = metrics(text, counter)
     assert values["hashstats_counting"] == {None: 1}
-    of_dentry = '{table="dentry",instance_name=""}'
-    assert values["hashstats_table_objects"][of_dentry] == 629
-    assert values["hashstats_table_lookups_total"][of_dentry] == 8962
+    labels = '{table="dentry"}'
+    assert (
+        tuple(
+            values[f"hashstats_table_{name}"][labels]
+            for name in ("buckets", "objects", "lookups_total")
+        )
+        == OF_DENTRY
+    )
     verdicts = values["hashstats_table_verdict"]
     assert sum(verdicts.values()) * len(WORDS) == len(verdicts)
 
@@ -486,16 +607,18 @@ def test_openmetrics_by_its_own_parser():
 
 
 def test_labels_are_escaped():
-    text = file(table("mbcache", 8, 1, instance='a "b" \\ c'))
-    assert r'instance_name="a \"b\" \\ c"' in said("openmetrics", "-f", "-", text=text)
+    text = file(table("dentry", 8, 1, sized_by='a "b" \\ c'))
+    assert r'sized_by="a \"b\" \\ c"' in said("openmetrics", "-f", "-", text=text)
 
 
 def test_openmetrics_into_a_file(tmp_path):
-    path = tmp_path / "hashstats.prom"
-    assert said("openmetrics", "-f", AFTER, "-o", path) == ""
-    assert path.read_text() == said("openmetrics", "-f", AFTER)
-    assert path.stat().st_mode & 0o777 == 0o644
-    assert os.listdir(tmp_path) == ["hashstats.prom"]
+    """A name that ends in .prom is for a collector that takes the older format."""
+    for name, words in (("hashstats.prom", ["--classic"]), ("hashstats.txt", [])):
+        path = tmp_path / name
+        assert said("openmetrics", "-f", AFTER, "-o", path) == ""
+        assert path.read_text() == said("openmetrics", *words, "-f", AFTER)
+        assert path.stat().st_mode & 0o777 == 0o644
+    assert sorted(os.listdir(tmp_path)) == ["hashstats.prom", "hashstats.txt"]
 
 
 # --- advise -------------------------------------------------------------------
@@ -527,11 +650,35 @@ def test_advise_exact_target_is_met():
     assert advised(text)["tables"]["dentry"]["buckets_new"] == 8192
 
 
+LARGE = file(table("inode", 65536 - 500, 500))
+
+
 def test_advise_to_shrink_but_not_below_what_is_small():
-    result = advised(file(table("inode", 65536 - 500, 500)))
+    result = advised(LARGE, "--shrink")
     entry = result["tables"]["inode"]
     assert (entry["action"], entry["buckets_new"]) == ("shrink", 8192)
     assert result["bytes"] == 512 << 10 and result["bytes_new"] == 64 << 10
+
+
+def test_one_reading_shrinks_nothing():
+    """A machine may be idle just now; the user is told what --shrink would do."""
+    assert advised(LARGE)["line"] == ""
+    assert "keep (8K with --shrink)" in said("advise", "-f", "-", text=LARGE)
+
+
+@pytest.mark.parametrize("hours,action", [(1, "keep"), (22, "keep"), (24, "shrink")])
+def test_recording_of_a_day_shrinks(hours, action):
+    text = recording(LARGE, LARGE, step=3600 * hours)
+    assert advised(text)["tables"]["inode"]["action"] == action
+
+
+def test_what_is_oversized_can_be_shrunk():
+    """show and advise do not contradict each other."""
+    names = ("dentry", "inode", "page", "futex", "folio_wait", "buffer", "mbcache")
+    text = file(*(table(name, 65536 - 500, 500, lookups=500, hits=400) for name in names))
+    verdicts = {name: cells[-1] for name, cells in shown(text).items()}
+    for name, entry in advised(text, "--shrink")["tables"].items():
+        assert (verdicts[name] == "oversized") == (entry["action"] == "shrink"), name
 
 
 def test_advise_nothing():
@@ -548,7 +695,7 @@ def test_advise_of_a_skewed_table():
 
 
 def test_advise_for_queues_by_their_counters():
-    # 4 others a wake-up in 256 queues: an eighth of it in eight times as many.
+    # 4 others a wakeup in 256 queues: an eighth of it in eight times as many.
     entry = advised(file(queues("folio_wait", 256, 1000, 4000)))["tables"]["folio_wait"]
     assert (entry["buckets_new"], entry["nodes_predicted"]) == (2048, 1.5)
     assert advised(file(queues("folio_wait", 4096, 1000, 1)))["line"] == ""
@@ -572,18 +719,6 @@ def test_advise_marks_what_luck_may_change(paragraph, buckets, rough):
     [entry] = advised(text)["tables"].values()
     assert (entry["buckets_new"], entry["rough"]) == (buckets, rough)
     assert ("~" in said("advise", "-f", "-", text=text)) == rough
-
-
-def test_advise_one_word_for_all_instances():
-    text = file(
-        table("mbcache", 0, 0, 0, 0, 1024, instance="ext4 a"),
-        table("mbcache", 0, 0, 0, 0, 0, 0, 0, 0, 1024, instance="ext4 b"),
-        table("mbcache", 1024, instance="ext4 c"),
-    )
-    result = advised(text)
-    assert result["line"] == "hash_entries=mbcache:8K"
-    assert said("advise", "-f", "-", text=text).count("with the others") == 1
-    assert result["bytes_new"] == 3 * 8192 * 8
 
 
 def test_advise_keeps_what_the_command_line_said():
@@ -626,7 +761,28 @@ def test_advise_at_most_what_the_kernel_gives():
     text = file(table("dentry", *[0] * 16, 65536))
     entry = advised(text, "--memory", "16M")["tables"]["dentry"]
     assert entry["buckets_new"] == (1 << 20) // 8
-    assert "as far as memory allows" in entry["advice"]
+    assert "as far as the kernel allows" in entry["advice"]
+
+
+@pytest.mark.parametrize(
+    "name,most", [("tcp-established", 512 << 10), ("tcp-bind", 64 << 10), ("udp", 64 << 10)]
+)
+def test_advise_knows_the_limits_of_network_tables(name, most):
+    text = file(table(name, *[0] * 16, 65536 // 2))
+    entry = advised(text, "--target", "1.01")["tables"][name]
+    assert entry["buckets_new"] == most and "as far as the kernel allows" in entry["advice"]
+
+
+def test_advise_stays_below_a_quarter_of_memory_for_all_tables():
+    """Each table may have 1/16, all together 1/4."""
+    names = [f"table{number}" for number in range(8)]
+    text = file(*(table(name, *[0] * 16, 16384) for name in names))
+    result = advised(text, "--memory", "32M")
+    assert result["bytes_new"] == 8 << 20
+    assert {entry["buckets_new"] for entry in result["tables"].values()} == {(1 << 20) // 8}
+    assert all("as far as" in entry["advice"] for entry in result["tables"].values())
+    # More than that today is the kernel's own choice.
+    assert advised(text, "--memory", "2M")["line"] == ""
 
 
 def test_advise_percent_needs_memory():
@@ -753,6 +909,103 @@ def test_report_picture(tmp_path):
     assert png_size(path) == (2 * 768, 456)
 
 
+def test_heat_map_has_a_scale():
+    """Right on dark terminals as well: each sign has its numbers."""
+    text = said("report", "dentry", "-f", "-", text=GROWING)
+    [scale] = [line for line in text.splitlines() if "objects: " in line]
+    ends = [int(number) for number in re.findall(r"\d+", scale)]
+    assert ends[0] == 1 and ends[-1] == 2688 and "darker" not in text
+    # Each count is in one range: the next begins behind the one before.
+    assert all(begin == end + 1 for end, begin in zip(ends[1::2], ends[2::2]))
+
+
+def test_scale_is_that_of_the_shades():
+    sys.path.insert(0, str(FOLDER))
+    from hashstats_tool import heat
+
+    for most in (1, 2, 3, 7, 50, 6465):
+        told = {}
+        for text in heat.scale(most, heat.BLOCKS):
+            sign, first, *_, last = [*text.split(), text.split()[-1]]
+            told |= dict.fromkeys(range(int(first), int(last) + 1), sign)
+        assert told == {n: heat.shade(n, most, heat.BLOCKS) for n in range(1, most + 1)}
+
+
+def test_heat_picture_has_host_time_and_verdict(tmp_path):
+    path = tmp_path / "heat.svg"
+    text = GROWING.replace("recording: 1\n", "recording: 1\nhost: db7\n").replace(
+        file(table("dentry", *FULL), table("inode", *CHANCE)),
+        file(table("dentry", 0, 0, 0, 0, 0, 0, 1024), table("inode", *CHANCE)),
+    )
+    done = hashstats(
+        "report",
+        "dentry",
+        "inode",
+        "-f",
+        "-",
+        "--png",
+        path,
+        text=text,
+        python=drawing_python(),
+        MPLCONFIGDIR=str(tmp_path),
+        TZ="UTC",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    picture = path.read_text()
+    assert "db7, 3 readings in 20 s from 2025-11-24 16:00:00" in picture
+    assert "dentry: crowded" in picture and "inode: ok" in picture
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "png", "a", "a.svgz"])
+@pytest.mark.parametrize(
+    "words", [["hist", "dentry"], ["report"], ["record", "-t", "9"]], ids=" ".join
+)
+def test_picture_with_another_suffix_is_refused(words, name, tmp_path):
+    done = hashstats(*words, "-f", AFTER, "--png", tmp_path / name)
+    assert done.returncode == 2 and ".png or .svg" in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_colours_differ_for_the_colour_blind():
+    """Okabe and Ito's palette, and marks in black."""
+    sys.path.insert(0, str(FOLDER))
+    from hashstats_tool import pictures
+
+    assert pictures.RANDOM == "black"
+    assert set(pictures.COLOURS) <= {
+        "#e69f00",
+        "#56b4e9",
+        "#009e73",
+        "#f0e442",
+        "#0072b2",
+        "#d55e00",
+        "#cc79a7",
+    }
+    assert len(set(pictures.COLOURS)) == 6
+
+
+CITI = [(FOLDER / f"samples/citi-{number}.hashstats").read_text() for number in (4, 3, 1)]
+
+
+def test_worst_verdict_of_a_recording_is_kept():
+    """The last copy is skewed, and has a few objects less than the one before."""
+    text = recording(*CITI)
+    done = hashstats("report", "--check", "-f", "-", text=text)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[2].split()[-1] == "skewed"
+    done = hashstats("advise", "--check", "-f", "-", text=text)
+    assert done.returncode == 1
+    assert "keys collide" in done.stdout and "hash_entries" not in done.stdout
+
+
+def test_size_follows_the_peak_though_the_worst_is_elsewhere():
+    """Fewer objects were crowded by bad luck, in a table of the same size."""
+    fuller, crowded = (0, 0, 512, 512), (0, 729, 0, 0, 0, 0, 295)
+    text = recording(file(table("dentry", *fuller)), file(table("dentry", *crowded)))
+    entry = advised(text)["tables"]["dentry"]
+    assert (entry["objects"], entry["verdict"]) == (2560, "crowded")
+
+
 def test_advise_takes_the_peak():
     assert advised(GROWING, "dentry")["tables"]["dentry"]["objects"] == 3200
 
@@ -760,10 +1013,10 @@ def test_advise_takes_the_peak():
 def test_picture_of_an_odd_name(tmp_path):
     """Dollars make formulas, and an underscore hides a label."""
     path = tmp_path / "_$x^$.saved"
-    path.write_text(file(table("mbcache", 8, 1, instance="ext4 $\\frac$ a")))
+    path.write_text(file(table("dentry", 8, 1)))
     done = hashstats(
         "hist",
-        "mbcache",
+        "dentry",
         "-f",
         path,
         "-f",
@@ -776,7 +1029,7 @@ def test_picture_of_an_odd_name(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_peak_of_queues_has_enough_wake_ups():
+def test_peak_of_queues_has_enough_wakeups():
     text = recording(
         file(queues("folio_wait", 256, 2, 20)),
         file(queues("folio_wait", 256, 1000, 2000)),
@@ -792,6 +1045,30 @@ def test_record_keeps_copies(tmp_path):
     saved = path.read_text()
     assert saved.count(AFTER.read_text()) == 4
     assert said("report", "-f", path).startswith("4 readings in 0 s")
+
+
+def test_record_has_a_default_file(tmp_path):
+    done = subprocess.run(
+        [sys.executable, TOOL, "record", "-n", "0.1", "-t", "0.1", "-f", AFTER],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        env=environment(),
+    )
+    [name] = os.listdir(tmp_path)
+    assert re.fullmatch(r"hashstats-\d{8}-\d{6}\.rec", name)
+    assert done.stdout.endswith(f"\nKept in {name}. To see it again:\nhashstats report -f {name}\n")
+    assert said("report", "-f", tmp_path / name).startswith("2 readings")
+
+
+def test_record_that_cannot_read_leaves_no_file(tmp_path):
+    done = hashstats("record", "-f", tmp_path / "none", "-o", tmp_path / "saved")
+    assert done.returncode == 2 and os.listdir(tmp_path) == []
+
+
+def test_recording_has_a_host():
+    text = GROWING.replace("recording: 1\n", "recording: 1\nhost: db7\n")
+    assert said("report", "-f", "-", text=text).startswith("db7: 3 readings")
 
 
 def test_record_does_not_write_what_it_reads(tmp_path):

@@ -79,8 +79,6 @@ def rows_of(chains, long):
 def one_table(draw):
     table = tables.Table()
     fields = {"name": draw(NAMES)}
-    if draw(st.booleans()):
-        fields["instance"] = draw(WORDS)
     rest = {}
     if draw(st.booleans()):
         chains, long = draw(CHAINS), draw(LONG)
@@ -124,7 +122,7 @@ def whole_copy(draw):
         "counting": draw(st.sampled_from(["on", "off"])),
         **draw(st.dictionaries(LABELS, WORDS, max_size=2)),
     }
-    copy.tables = draw(st.lists(one_table(), max_size=4, unique_by=lambda table: table.title))
+    copy.tables = draw(st.lists(one_table(), max_size=4, unique_by=lambda table: table.name))
     return copy
 
 
@@ -198,7 +196,7 @@ def test_figures_are_the_kernels(name):
             "nodes-per-hit-expected": spread.nodes_expected(table.buckets, table.objects),
         }
         for label, value in figures.items():
-            assert abs(table.fraction(label) - value) <= 0.0006, (table.title, label)
+            assert abs(table.fraction(label) - value) <= 0.0006, (table.name, label)
 
 
 @OURS

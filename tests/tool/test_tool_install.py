@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import os
 import re
+import shlex
+import shutil
 import stat
 import subprocess
 import sys
@@ -17,7 +19,21 @@ from tool import install as install_tools
 from toykernel import ROOT
 
 TOOL = ROOT / "tools/hashstats"
-COMMANDS = ("show", "hist", "watch", "diff", "json", "openmetrics", "advise", "record", "report")
+SAMPLE = TOOL / "samples/citi-5.hashstats"
+COMMANDS = (
+    "show",
+    "hist",
+    "watch",
+    "diff",
+    "json",
+    "openmetrics",
+    "advise",
+    "record",
+    "report",
+    "on",
+    "off",
+    "reset",
+)
 
 
 def make(verb, **settings):
@@ -90,6 +106,8 @@ def test_everything_is_there(installed):
         "share/zsh/site-functions/_hashstats",
         "share/doc/boothash-tools/grafana.json",
         "share/doc/boothash-tools/alerts.yml",
+        "lib/systemd/system/hashstats-metrics.timer",
+        "lib/systemd/system/hashstats-record.timer",
     } <= there
     assert not [name for name in there if name.endswith(".pyc")]
 
@@ -220,6 +238,72 @@ def test_package_scripts_are_shell(unpacked, script):
     subprocess.run(["sh", "-n", unpacked / "DEBIAN" / script], check=True)
 
 
+# --- systemd ------------------------------------------------------------------
+
+UNITS = sorted((TOOL / "systemd").iterdir())
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze here")
+def test_units_are_accepted(tmp_path):
+    """systemd looks for the program where a package or make puts it."""
+    for unit in UNITS:
+        text = unit.read_text().replace("=hashstats ", f"={TOOL}/hashstats ")
+        (tmp_path / unit.name).write_text(text)
+    done = subprocess.run(
+        ["systemd-analyze", "--man=no", "verify", *sorted(tmp_path.iterdir())],
+        text=True,
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def command_of(unit):
+    """The command that a unit runs, as a list of words."""
+    [line] = re.findall(r"^ExecStart=(.*)$", (TOOL / "systemd" / unit).read_text(), re.MULTILINE)
+    return shlex.split(line.replace("%%", "%"))
+
+
+def run_unit(unit, tmp_path, **env):
+    (tmp_path / "hashstats").symlink_to(TOOL / "hashstats")
+    words = [
+        word.replace("/var/lib/prometheus/node-exporter", str(tmp_path))
+        for word in command_of(unit)
+    ]
+    words = [word.replace("-t 86100", f"-t 0.1 -f {SAMPLE}") for word in words]
+    if unit == "hashstats-metrics.service":
+        words += ["-f", str(SAMPLE)]
+    return subprocess.run(
+        words,
+        text=True,
+        capture_output=True,
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1", **env},
+    )
+
+
+def test_unit_for_the_node_exporter(tmp_path):
+    done = run_unit("hashstats-metrics.service", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    text = (tmp_path / "hashstats.prom").read_text()
+    assert "# TYPE hashstats_table_lookups_total counter" in text and "# EOF" not in text
+
+
+def test_unit_that_records(tmp_path):
+    done = run_unit("hashstats-record.service", tmp_path, STATE_DIRECTORY=str(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    [recording] = tmp_path.glob("day-[1-7].rec")
+    assert recording.read_text().startswith("recording: 1\n")
+
+
+def test_recorded_day_is_a_day_for_advise():
+    sys.path.insert(0, str(TOOL))
+    from hashstats_tool import advise
+
+    words = " ".join(command_of("hashstats-record.service"))
+    every, seconds = (int(re.search(rf"-{letter} (\d+)", words)[1]) for letter in "nt")
+    # It has ended before the timer starts the next one.
+    assert seconds - every >= advise.DAY and seconds + every < 86400
+
+
 # --- the manual ---------------------------------------------------------------
 
 MANUAL = TOOL / "hashstats.1"
@@ -238,6 +322,11 @@ def shown_manual():
     )
     # Words that are parted at the end of a line are one word.
     return re.sub(r"-\n +", "-", done.stdout)
+
+
+def test_manual_has_the_usual_sections():
+    sections = re.findall(r"^[A-Z][A-Z ]+$", shown_manual(), re.MULTILINE)
+    assert {"EXIT STATUS", "EXAMPLES", "BUGS", "AUTHORS", "SEE ALSO"} <= {*sections}
 
 
 def test_manual_has_every_command_and_option():
@@ -261,9 +350,9 @@ def test_manual_has_the_bounds_of_the_verdicts():
         f"{verdicts.SKEWED_TIMES} times",
         f"{verdicts.SKEWED_PAIRS} pairs",
         f"more than {verdicts.CROWDED_NODES} nodes",
-        f"more than {verdicts.CROWDED_FOREIGN:.0f} waiter",
+        f"more than {verdicts.CROWDED_FOREIGN:.0f} entry",
         f"more than {100 * verdicts.CROWDED_STALE:.0f} %",
-        f"Fewer than {verdicts.ENOUGH} wake-ups",
+        f"Fewer than {verdicts.ENOUGH} wakeups",
         f"More than {verdicts.OVERSIZED_BYTES >> 10} KiB",
         f"one object in {1 / verdicts.OVERSIZED_LOAD:.0f} buckets",
     ):
@@ -281,8 +370,6 @@ def options(command):
 
 
 # --- completion ---------------------------------------------------------------
-
-SAMPLE = TOOL / "samples/citi-5.hashstats"
 
 
 def completed(*words):
@@ -305,7 +392,7 @@ def completed(*words):
 
 def test_completion_of_commands():
     assert set(COMMANDS) <= completed("")
-    assert completed("re") == {"record", "report"}
+    assert completed("re") == {"record", "report", "reset"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -314,28 +401,26 @@ def test_completion_knows_the_options_of(command):
 
 
 def test_completion_without_a_command_is_that_of_show():
-    assert completed("-") == completed("show", "-") | {"--version"}
+    assert completed("-") == completed("show", "-") | {"-V", "--version"}
     assert completed("-f", SAMPLE, "-") == completed("show", "-")
+
+
+def test_completion_of_a_command_behind_an_option():
+    assert completed("-f", SAMPLE, "adv") == {"advise"}
+    assert completed("-f", SAMPLE, "advise", "--sh") == {"--shrink"}
+    assert completed("--sort", "no") == {"nodes"}
 
 
 def test_completion_of_tables():
     assert completed("hist", "-f", SAMPLE, "in") == {"inode"}
-    assert completed("-f", SAMPLE, "") == {"inode"}
+    assert completed("show", "-f", SAMPLE, "") == {"inode"}
+    assert {"inode", "show"} <= completed("-f", SAMPLE, "")
     assert completed("hist", "-f", "/none", "in") == set()
 
 
 def test_completion_leaves_files_to_bash():
     assert completed("show", "-f", "") == set()
     assert completed("diff", "") == set()
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_completion_of_zsh_names_the_same(command):
-    """It is not run here, as zsh may not be there."""
-    text = (TOOL / "completion.zsh").read_text()
-    assert f"'{command}:" in text
-    for option in options(command):
-        assert re.search(rf"(?<![\w-]){option}(?![\w-])", text), option
 
 
 def test_every_file_of_the_tool_is_installed():

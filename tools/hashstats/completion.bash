@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# Completion of hashstats(1) for bash; needs nothing of bash-completion. Where
-# nothing of ours fits, the names of files are offered.
+# Completion of hashstats(1) for bash; does not need bash-completion. Where no
+# word of ours fits, bash offers file names.
 
-# Names of the tables in the file that the line names, or of this machine.
+# The names of the tables in the file that the line names, or of this machine.
 _hashstats_tables()
 {
 	local file=/proc/hashstats i
@@ -19,35 +19,57 @@ _hashstats()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show hist watch diff json openmetrics advise record report"
-	local words="-f --file --check -h --help" command=show
+	local words="--check -q --quiet -h --help" command="" i
+	commands+=" on off reset help"
 
 	COMPREPLY=()
+	# These options may stand before the command.
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		-f | --file) ((i++)) ;;
+		--check | -q | --quiet) ;;
+		*)
+			[[ " $commands " == *" ${COMP_WORDS[i]} "* ]] &&
+				command=${COMP_WORDS[i]}
+			break
+			;;
+		esac
+	done
 	case $before in
 	-f | --file | --png | -o | --output | --grub-file) return ;;
 	-n | --interval | -t | --time | --count | --target | --budget | --memory)
 		return ;;
+	--sort) words="verdict table buckets bytes objects load long nodes" ;;
+	*)
+		case $command in
+		"" | show) words+=" --all --sort -j --json" ;;
+		hist) words+=" --log --png" ;;
+		watch) words+=" --all -n --interval --count" ;;
+		diff) words+=" --all" ;;
+		json) words+=" --compact" ;;
+		openmetrics) words+=" -o --output --classic" ;;
+		advise) words+=" --target --budget --memory --shrink --all -j --json"
+			words+=" --apply-grub --yes --grub-file" ;;
+		record) words+=" -n --interval -t --time -o --output --all --png" ;;
+		report) words+=" --all --png" ;;
+		esac
+		case $command in
+		on | off | reset) ;;
+		help) words=$commands ;;
+		*) words+=" -f --file" ;;
+		esac
+		((COMP_CWORD == 1)) && words+=" -V --version"
+		if [[ $word != -* ]]; then
+			case $command in
+			"") words="$commands $(_hashstats_tables)" ;;
+			# The first two words are files.
+			diff | on | off | reset) return ;;
+			help) ;;
+			*) words=$(_hashstats_tables) ;;
+			esac
+		fi
+		;;
 	esac
-	# Only the first word is a subcommand; without one, show is meant.
-	if ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} != -* ]]; then
-		command=${COMP_WORDS[1]}
-	fi
-	case $command in
-	hist) words+=" --log --png" ;;
-	watch) words+=" -n --interval --count" ;;
-	json) words+=" --compact" ;;
-	openmetrics) words+=" -o --output --classic" ;;
-	advise) words+=" --target --budget --memory --json --apply-grub --yes"
-		words+=" --grub-file" ;;
-	record) words+=" -n --interval -t --time -o --output --png" ;;
-	report) words+=" --png" ;;
-	esac
-	if ((COMP_CWORD == 1)); then
-		words+=" --version $commands"
-	elif [[ $word != -* ]]; then
-		# Two files, and no table.
-		[[ $command == diff ]] && return
-		words=$(_hashstats_tables)
-	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 

@@ -2,78 +2,115 @@
 # SPDX-License-Identifier: GPL-2.0
 # Completion of hashstats(1) for zsh.
 
-# Names of the tables in the file that the line names, or of this machine.
+# The names of the tables in the file that the line names, or of this machine.
 _hashstats_tables()
 {
-	local at=${words[(I)(-f|--file)]} file=/proc/hashstats
-	((at)) && file=${(Q)words[at + 1]}
+	local at=${_hashstats_line[(I)(-f|--file)]} file=/proc/hashstats
+	((at)) && file=${(Q)_hashstats_line[at + 1]}
 	[[ -f $file && -r $file ]] || return 1
 	local -aU tables
 	tables=(${(f)"$(sed -n 's/^name: \([A-Za-z0-9_.-]*\)$/\1/p' $file)"})
 	compadd -a tables
 }
 
-_hashstats()
+_hashstats_commands()
 {
-	local -a commands options
+	local -a commands
 	commands=(
-		'show:one line a table'
-		'hist:chain lengths beside what chance would give'
-		'watch:refreshed view with changes'
+		'show:one line per table'
+		'hist:chain lengths as bars, beside those of a random function'
+		'watch:a view that is refreshed, with changes'
 		'diff:what changed between two copies'
-		'json:everything for programs'
+		'json:all figures, for programs'
 		'openmetrics:metrics for Prometheus'
 		'advise:sizes for the next boot'
-		'record:sample for a while'
-		'report:peaks and heat maps of a recording'
+		'record:sample for a while into a file'
+		'report:worst moments and heat maps of a recording'
+		'on:count lookups and wakeups'
+		'off:stop counting'
+		'reset:set the counts to 0'
+		'help:the options of a command'
 	)
+	_describe command commands
+}
+
+_hashstats()
+{
+	local -a options _hashstats_line
+	local command=show at=2 named=
+	_hashstats_line=($words)
 	options=(
 		'*'{-f,--file}'[read this copy]:copy of /proc/hashstats:_files'
-		'--check[status 1 if a table is crowded or skewed]'
+		'--check[exit with status 1 if a table is crowded or skewed]'
+		{-q,--quiet}'[print nothing except errors]'
 		'(- *)'{-h,--help}'[show options]'
 	)
-	if ((CURRENT == 2)); then
-		_describe command commands
-		[[ $PREFIX == -* ]] && _arguments $options '(- *)--version[show version]'
-		return
-	fi
-	local command=show
-	if [[ $words[2] != -* ]]; then
-		command=$words[2]
-		shift words
-		((CURRENT--))
-	fi
+	# These options may stand before the command.
+	while ((at < CURRENT)); do
+		case $words[at] in
+		-f|--file) ((at += 2)) ;;
+		--check|-q|--quiet) ((at++)) ;;
+		show|hist|watch|diff|json|openmetrics|advise|record|report|on|off|reset|help)
+			command=$words[at] named=1
+			words[at]=()
+			((CURRENT--))
+			break ;;
+		*) break ;;
+		esac
+	done
 	case $command in
+	show)
+		options+=('--all[show idle tables as well]'
+			'--sort[order of the tables]:column:(verdict table buckets bytes objects load long nodes)'
+			{-j,--json}'[for programs]') ;;
 	hist)
 		options+=('--log[logarithmic bars]' '--png[draw a picture]:picture:_files') ;;
 	watch)
-		options+=({-n,--interval}'[time between two readings]:seconds:'
+		options+=('--all[show idle tables as well]'
+			{-n,--interval}'[time between two readings]:seconds:'
 			'--count[leave after so many views]:views:') ;;
+	diff)
+		options+=('--all[each line of all tables]') ;;
 	json)
 		options+=('--compact[in one line]') ;;
 	openmetrics)
-		options+=({-o,--output}'[write this file]:file:_files'
+		options+=({-o,--output}'[replace this file]:file:_files'
 			'--classic[the older text format]') ;;
 	advise)
-		options+=('--target[nodes that a look-up may examine]:nodes:'
+		options+=('--target[nodes per lookup]:nodes:'
 			'--budget[for all tables together]:bytes or percent:'
 			'--memory[memory of the machine of a copy]:bytes:'
-			'--json[for programs]'
-			'--apply-grub[show a file for grub]' '--yes[write it]'
+			'--shrink[advise smaller tables too]'
+			'--all[show idle tables as well]'
+			{-j,--json}'[for programs]'
+			'--apply-grub[show a file for GRUB]' '--yes[write it]'
 			'--grub-file[another place for it]:file:_files') ;;
 	record)
 		options+=({-n,--interval}'[time between two readings]:seconds:'
 			{-t,--time}'[how long]:seconds:'
-			{-o,--output}'[keep the samples]:recording:_files'
+			{-o,--output}'[where to keep the samples]:recording:_files'
+			'--all[show idle tables as well]'
 			'--png[draw a picture too]:picture:_files') ;;
 	report)
-		options+=('--png[draw a picture too]:picture:_files') ;;
+		options+=('--all[show idle tables as well]'
+			'--png[draw a picture too]:picture:_files') ;;
+	on|off|reset)
+		options=(${options:#*FILE*}) ;;
 	esac
-	if [[ $command == diff ]]; then
-		_arguments $options '1:before:_files' '2:after:_files'
-	else
-		_arguments $options '*:table:_hashstats_tables'
-	fi
+	case $command in
+	help) _hashstats_commands ;;
+	on|off|reset) _arguments ${options[3,-1]} ;;
+	diff) _arguments $options '1:before:_files' '2:after:_files' '*:table:_hashstats_tables' ;;
+	*)
+		if [[ -n $named ]]; then
+			_arguments $options '*:table:_hashstats_tables'
+		elif [[ $PREFIX == -* ]]; then
+			_arguments $options '(- *)'{-V,--version}'[show the version]'
+		else
+			_arguments $options '1:command or table:->first' '*:table:_hashstats_tables' && return
+			[[ $state == first ]] && { _hashstats_commands; _hashstats_tables; }
+		fi ;;
+	esac
 }
 
 _hashstats "$@"

@@ -4,13 +4,16 @@
 import json
 import re
 
-from . import grub, numbers, peaks, recording, sizing, sources, text_table, verdicts
+from . import grub, listing, numbers, peaks, recording, sizing, sources, text_table, verdicts
 from .errors import Complaint
 from .selection import of
 from .terminal import Terminal
 
 HELP = "sizes that meet a target, and the hash_entries= line for the next boot"
+VERSION = 2  # of the document
 TARGET = "1.5"
+# A table shrinks after a day. The last sample of a day is taken before its end.
+DAY = 23 * 3600
 HEAD = ("TABLE", "OBJECTS", "BUCKETS", "BYTES", "NODES", "NEW", "NEW-BYTES", "PREDICTED", "ADVICE")
 LEAST_WANTED = ("BYTES", "NEW-BYTES", "OBJECTS")
 
@@ -21,7 +24,7 @@ def options(parser):
         "--target",
         default=TARGET,
         metavar="NODES",
-        help=f"nodes that a look-up may examine, above 1 (default: {TARGET}, one object a bucket)",
+        help=f"nodes per lookup, above 1 (default: {TARGET}, one object per bucket)",
     )
     parser.add_argument(
         "--budget", metavar="BYTES|PERCENT", help="for all tables together, as 64M or 0.5%%"
@@ -29,7 +32,13 @@ def options(parser):
     parser.add_argument(
         "--memory", metavar="BYTES", help="memory of the machine of a saved copy, as 64G"
     )
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument(
+        "--shrink",
+        action="store_true",
+        help="advise smaller tables too (default: only by a recording of a day)",
+    )
+    listing.add_all(parser)
+    parser.add_argument("-j", "--json", action="store_true", help="for programs")
     parser.add_argument(
         "--apply-grub", action="store_true", help="show a file for /etc/default/grub.d"
     )
@@ -55,14 +64,15 @@ def run(options):
     if options.yes and not options.apply_grub:
         raise Complaint("--yes without --apply-grub; accepted: both")
     seen = peaks.of(recording.load(options.file))
-    judged = seen.judged
-    chosen = of(judged, options.tables)
-    plans = sizing.plans(judged, {one.table.name for one in chosen}, target, memory, budget)
-    pairs = [(plan, one) for plan in plans for one in plan.members if one in chosen]
+    chosen = of(seen.judged, options.tables)
+    names = {one.name for one in chosen}
+    shrink = options.shrink or seen.duration >= DAY
+    plans = sizing.plans([peak.to_size for peak in seen], names, target, memory, budget, shrink)
+    pairs = [(plan, seen.of_name[plan.name].judged) for plan in plans if plan.name in names]
     if options.json:
         print(json.dumps(document(plans, pairs, target), indent=2))
     else:
-        print("\n".join(report(plans, pairs, seen, Terminal())))
+        print("\n".join(report(plans, pairs, seen, options, Terminal())))
     if options.apply_grub:
         apply(options, plans)
     return chosen
@@ -72,7 +82,7 @@ def number_of(text):
     if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text, re.ASCII) and float(text) > 1:
         return float(text)
     raise Complaint(
-        f"--target {ascii(text[:60])}; accepted: nodes a look-up, a number above 1, as 1.5"
+        f"--target {ascii(text[:60])}; accepted: nodes per lookup, a number above 1, as 1.5"
     )
 
 
@@ -106,35 +116,46 @@ def changed(plans):
     return any(plan.action != sizing.KEEP for plan in plans)
 
 
-def advice(plan, one):
+def advice(plan, worst):
     """What to do with a table, and why, in a few words."""
-    if one.verdict == "skewed":
+    one = plan.one
+    if worst.verdict == "skewed":
         return "skewed: size will not help, keys collide"
     if one.kind == verdicts.OFF:
         return "off"
-    if plan.action != sizing.KEEP and one not in plan.sized:
-        return f"{plan.action}, with the others of its name"
     if plan.action != sizing.KEEP:
-        return plan.action + (", as far as memory allows" if plan.capped else "")
+        return plan.action + (", as far as the kernel allows" if plan.capped else "")
+    if plan.capped:
+        return "keep: the kernel allows no more"
+    if plan.smaller:
+        return f"keep ({numbers.short(plan.smaller)} with --shrink)"
     if one.verdict == "idle":
-        return "keep: idle, nothing to go by"
+        return "keep: idle"
     if one.kind == verdicts.WAITS and not one.enough:
-        return "keep: too few wake-ups are counted"
+        return "keep: too few wakeups were counted"
     if one.momentary and one.kind == verdicts.CHAINS and not one.bad:
-        return "keep: what is in it stays for moments"
+        return "keep: its objects stay for moments"
     return "keep"
 
 
-def report(plans, pairs, seen, terminal):
-    judged = [one for _, one in pairs]
+def report(plans, pairs, seen, options, terminal):
+    """Tables that change, bad ones, then the others; the line."""
+    shown, idle = listing.without_idle([worst for _, worst in pairs], options)
+    pairs = [pair for pair in pairs if pair[1] in shown]
+    pairs.sort(key=lambda pair: (pair[0].action == sizing.KEEP, -pair[1].severity))
     result = text_table.lines(
-        HEAD, [cells(*pair) for pair in pairs], judged, terminal, LEAST_WANTED
+        HEAD,
+        [cells(*pair) for pair in pairs],
+        [worst for _, worst in pairs],
+        terminal,
+        LEAST_WANTED,
     )
-    before, after = (sum(getattr(plan, name) for plan in plans) for name in ("bytes_now", "bytes"))
-    result += [
-        "",
-        f"All tables: {numbers.size(before)} now, {numbers.size(after)} then. {basis(seen)}",
-    ]
+    result += listing.below(idle, seen.counting, listing.is_live(options), terminal)
+    now, new = sum(plan.one.table.bytes for plan in plans), sum(plan.bytes for plan in plans)
+    summary = f"All tables: {numbers.size(now)} now, {numbers.size(new)} then. {basis(seen)}"
+    if any(plan.smaller for plan in plans):
+        summary += " A table shrinks only by a recording of a day, or with --shrink."
+    result += ["", *text_table.wrapped(summary, terminal.width)]
     if not changed(plans):
         return [*result, "", "Nothing to change."]
     return [
@@ -147,25 +168,25 @@ def report(plans, pairs, seen, terminal):
 
 def basis(seen):
     if seen.samples == 1:
-        return "By one reading: hashstats record sees peaks."
-    return f"By the peaks of {seen.samples} readings in {seen.duration:.0f} s."
+        return "Based on one reading; hashstats record sees peaks."
+    return f"Based on the peaks of {seen.samples} readings in {seen.duration:.0f} s."
 
 
-def cells(plan, one):
+def cells(plan, worst):
+    one = plan.one
     table = one.table
     off = not table.buckets
-    predicted = numbers.plain(None if off else plan.predicted(one), 3)
-    new = plan.buckets * plan.bucket if plan.action != sizing.KEEP else table.bytes
+    predicted = numbers.plain(None if off else plan.predicted, 3)
     return (
-        one.title,
+        one.name,
         "-" if table.objects is None else str(table.objects),
         "off" if off else str(table.buckets),
         numbers.size(table.bytes),
         numbers.plain(one.nodes, 3),
         "off" if off else numbers.short(plan.buckets),
-        numbers.size(0 if off else new),
-        "~" * sizing.rough(one, plan.buckets) + predicted,
-        advice(plan, one),
+        numbers.size(plan.bytes),
+        "~" * sizing.rough(plan) + predicted,
+        advice(plan, worst),
     )
 
 
@@ -173,25 +194,24 @@ def document(plans, pairs, target):
     """The same for programs; `advice` in schema.json."""
     return {
         "schema": "hashstats-advice",
-        "version": 1,
+        "version": VERSION,
         "target": target,
-        "bytes": sum(plan.bytes_now for plan in plans),
+        "bytes": sum(plan.one.table.bytes for plan in plans),
         "bytes_new": sum(plan.bytes for plan in plans),
         "line": sizing.line_of(plans),
         "tables": [
             {
-                "name": one.table.name,
-                "instance": one.table.instance,
-                "objects": one.table.objects,
-                "buckets": one.table.buckets,
+                "name": plan.name,
+                "objects": plan.one.table.objects,
+                "buckets": plan.now,
                 "buckets_new": plan.buckets,
-                "nodes": one.nodes,
-                "nodes_predicted": plan.predicted(one),
-                "rough": sizing.rough(one, plan.buckets),
+                "nodes": plan.one.nodes,
+                "nodes_predicted": plan.predicted,
+                "rough": sizing.rough(plan),
                 "action": plan.action,
-                "advice": advice(plan, one),
-                "verdict": one.verdict,
+                "advice": advice(plan, worst),
+                "verdict": worst.verdict,
             }
-            for plan, one in pairs
+            for plan, worst in pairs
         ],
     }

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The command line: which subcommand, its options, the exit status.
+"""The command line: which command, its options, the exit status.
 
 0	done
 1	with --check: a table is crowded or skewed
-2	the command line or the input cannot be used; one line tells why
+2	the command line or the input is unusable, or the output cannot be written
+130	stopped by a signal
 
-A subcommand is a module with HELP, options(parser) and run(options), which
-returns the judged tables. It is imported only when asked for, since the tool
-must start in less time than reading the file takes.
+A command is a module with HELP, options(parser) and run(options), which returns
+the judged tables. It is imported only when asked for, since the tool must start
+in less time than reading the file takes.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import io
 import os
 import sys
 
-from .errors import Complaint
+from .errors import Complaint, alike, did_you_mean, quoted
 from .sources import KERNEL
 
 VERSION = "1.0"
@@ -31,19 +32,26 @@ MODULES = {
     "advise": "advise",
     "record": "record",
     "report": "report",
+    "on": "counting",
+    "off": "counting",
+    "reset": "counting",
 }
 SUMMARY = {
-    "show": "one line a table (default)",
-    "hist": "bars of chain lengths beside what chance would give",
+    "show": "one line per table (default)",
+    "hist": "chain lengths as bars, beside those of a random function",
     "watch": "a view that is refreshed, with changes",
     "diff": "what changed between two copies",
-    "json": "everything for programs",
-    "openmetrics": "metrics for the node exporter's textfile collector",
+    "json": "all figures, for programs",
+    "openmetrics": "metrics for Prometheus",
     "advise": "sizes for the next boot, as a hash_entries= line",
-    "record": "sample for a while",
-    "report": "peaks and heat maps of a recording",
+    "record": "sample for a while into a file",
+    "report": "worst moments and heat maps of a recording",
+    "on, off, reset": "count lookups and wakeups",
+    "help [COMMAND]": "these lines, or the options of a command",
 }
-BAD_STATE, UNUSABLE = 1, 2
+# Options that may stand before the command, and whether they take a value.
+EARLY = {"-f": True, "--file": True, "--check": False, "-q": False, "--quiet": False}
+GOOD, BAD_STATE, UNUSABLE, STOPPED = 0, 1, 2, 130
 
 
 class Parser(argparse.ArgumentParser):
@@ -52,41 +60,67 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         if not message.isprintable():
             message = ascii(message)
-        raise Complaint(f"{message}; accepted: see hashstats --help")
+        known = [name for action in self._actions for name in action.option_strings]
+        word = message.rpartition(" ")[2]
+        meant = did_you_mean(word, known) if word.startswith("-") else ""
+        raise Complaint(f"{message[:200]}{meant}; accepted: see {self.prog} --help")
 
 
 def command_of(words):
-    """The subcommand among the words; show needs not be said."""
-    if words and words[0] in MODULES:
-        return words[0], words[1:]
-    if words and not words[0].startswith("-"):
-        raise Complaint(f"no subcommand {ascii(words[0][:60])}; accepted: " + ", ".join(MODULES))
-    return DEFAULT, words
+    """The command, the other words, and whether the command was named."""
+    at = 0
+    while at < len(words) and words[at] in EARLY:
+        at += 2 if EARLY[words[at]] else 1
+    if at < len(words) and words[at] in MODULES:
+        return words[at], words[:at] + words[at + 1 :], True
+    return DEFAULT, words, False
+
+
+def misspelt(words):
+    """What to say of a show that cannot be done, if another command was meant."""
+    for at, word in enumerate(words):
+        if at and EARLY.get(words[at - 1]):
+            continue
+        if word in MODULES:
+            return f"{word} is not the first word; accepted: hashstats {word} [OPTION]..."
+        meant = None if word.startswith("-") else alike(word, [*MODULES, "help"])
+        if meant:
+            return (
+                f"no command or table {quoted(word)} (did you mean {meant}?); "
+                f"accepted: {', '.join(MODULES)}, help, or a table"
+            )
+    return None
 
 
 def overview():
     lines = [
-        "usage: hashstats [SUBCOMMAND] [-f FILE] [--check] ...",
+        "usage: hashstats [COMMAND] [OPTION]... [TABLE]...",
         "",
-        "See the kernel's boot-sized hash tables, compare them, size them.",
+        "Show, compare and size hash tables of the kernel.",
         "",
     ]
-    lines += [f"  {name:12} {text}" for name, text in SUMMARY.items()]
+    lines += [f"  {name:15} {text}" for name, text in SUMMARY.items()]
     lines += [
         "",
-        "hashstats SUBCOMMAND --help tells its options.",
-        "Exit status: 0; 1 a table is crowded or skewed, with --check;",
-        "2 the command line or the input cannot be used.",
+        "  -f, --file FILE  read a saved copy (- is standard input)",
+        f"                   instead of {KERNEL}",
+        "  --check          exit with status 1 if a table is crowded or skewed",
+        "  -q, --quiet      print nothing except errors",
+        "  -V, --version    print the version",
+        "",
+        "`hashstats help show` prints the options of a command.",
+        "",
+        "Exit status: 0 done; 1 a table is crowded or skewed (--check only);",
+        "2 unusable command line, input or output.",
     ]
     return "\n".join(lines)
 
 
-def parsed(words):
-    """The module of a subcommand and its options."""
-    command, rest = command_of(words)
+def parsed(command, words):
+    """The module of a command and its options."""
     module = importlib.import_module(f".{MODULES[command]}", __package__)
     parser = Parser(prog=f"hashstats {command}", description=module.HELP, allow_abbrev=False)
-    # diff and hist take several files, and say themselves how.
+    # Some take several files or none.
     if not getattr(module, "OWN_FILES", False):
         parser.add_argument(
             "-f",
@@ -96,48 +130,73 @@ def parsed(words):
             help=f"a saved copy, - for standard input (default: {KERNEL})",
         )
     parser.add_argument(
-        "--check", action="store_true", help="exit status 1 if a table is crowded or skewed"
+        "--check", action="store_true", help="exit with status 1 if a table is crowded or skewed"
     )
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing except errors")
     module.options(parser)
-    return module, parser.parse_intermixed_args(rest)
+    parser.set_defaults(command=command)
+    return module, parser.parse_intermixed_args(words)
 
 
 def main(words):
     if sys.stderr is None:
         # Else our complaints would go to standard output.
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    hint, check = None, "--check" in words
     try:
         if sys.stdout is None:
             raise Complaint("standard output is closed, expected a place to write to")
-        # A terminal that lacks a letter shows its number instead.
+        # Signs that the terminal's encoding lacks become escape sequences.
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
+        if words[:1] == ["help"]:
+            words = [*words[1:2], "--help"]
+            if words[0] != "--help" and words[0] not in MODULES:
+                raise Complaint(
+                    f"no command {quoted(words[0])}{did_you_mean(words[0], MODULES)}; "
+                    f"accepted: {', '.join(MODULES)}"
+                )
         if words[:1] in (["-h"], ["--help"]):
             print(overview())
-            return 0
-        if words[:1] == ["--version"]:
+            return GOOD
+        if words[:1] in (["-V"], ["--version"]):
             print(f"hashstats {VERSION}")
-            return 0
-        module, options = parsed(words)
-        judged = module.run(options)
-        sys.stdout.flush()
-        bad = options.check and any(one.bad for one in judged or ())
-        return BAD_STATE if bad else 0
+            return GOOD
+        command, rest, named = command_of(words)
+        hint = None if named else misspelt(rest)
+        module, options = parsed(command, rest)
+        judged = run(module, options)
+        bad = check and any(one.bad for one in judged or ())
+        return BAD_STATE if bad else GOOD
     except Complaint as complaint:
-        print(f"hashstats: {complaint}", file=sys.stderr)
+        print(f"hashstats: {hint or complaint}", file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:
-        return 130
+        return STOPPED
     except BrokenPipeError:
-        # Who reads us has seen enough.
+        # The reader has seen enough, but we have not judged all tables.
         forget_output()
-        return 0
+        return UNUSABLE if check else GOOD
     except OSError as error:
         forget_output()
         print(f"hashstats: output: {error.strerror}; expected a place to write to", file=sys.stderr)
         return UNUSABLE
 
 
+def run(module, options):
+    """The judged tables of a command."""
+    if not options.quiet:
+        judged = module.run(options)
+        sys.stdout.flush()
+        return judged
+    output = sys.stdout
+    with open(os.devnull, "w") as sys.stdout:
+        try:
+            return module.run(options)
+        finally:
+            sys.stdout = output
+
+
 def forget_output():
-    """What could not be written; Python would try, and complain, at its end."""
+    """Drop what could not be written; Python would try again at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""hashstats diff: what changed between two copies, table by table."""
+"""hashstats diff: what changed between two copies."""
 
-from . import reading, sources, verdicts
+from . import numbers, reading, sources, text_table, verdicts
 from .errors import Complaint
+from .selection import of
 from .terminal import Terminal, columns
 
-HELP = "what changed between two copies, table by table"
+HELP = "what changed between two copies; each line of the tables that are named"
 OWN_FILES = True
-# Another number at each reading, and no news.
+# They differ at each reading.
 NOISE = ("walk-us", "walk-longest-us")
+HEAD = ("TABLE", "BUCKETS", "OBJECTS", "LONGEST", "NODES", "VERDICT")
+LEAST_WANTED = ("LONGEST", "BUCKETS")
 COUNTERS = (
     "lookups",
     "hits",
@@ -24,42 +27,92 @@ COUNTERS = (
 def options(parser):
     parser.add_argument("before", metavar="BEFORE", help="a saved copy")
     parser.add_argument(
-        "after",
-        nargs="?",
-        metavar="AFTER",
-        help=f"a later one, - for standard input (default: {sources.KERNEL})",
+        "words",
+        nargs="*",
+        default=[],
+        metavar="[AFTER] [TABLE ...]",
+        help=f"a later copy, - for standard input (default: {sources.KERNEL}), and tables",
     )
     parser.add_argument("-f", "--file", metavar="FILE", help="the same as AFTER")
+    parser.add_argument("--all", action="store_true", help="each line of all tables")
 
 
 def run(options):
-    if options.after and options.file:
-        raise Complaint("AFTER is given twice; accepted: AFTER or -f FILE")
-    after = options.after or options.file or sources.KERNEL
+    old = verdicts.of_copy(sources.load(options.before))
+    after, names = after_and_tables(options, old)
     if options.before == after == "-":
         raise Complaint("standard input is named twice; accepted: once")
-    old, new = (verdicts.of_copy(sources.load(path)) for path in (options.before, after))
-    print("\n".join(report(old, new, Terminal())))
+    new = verdicts.of_copy(sources.load(after))
+    terminal = Terminal()
+    if names or options.all:
+        have = {one.name: one for one in [*new, *old]}
+        names = [one.name for one in of(list(have.values()), names)]
+        old, new = ([one for one in judged if one.name in names] for judged in (old, new))
+        print("\n".join(in_full(old, new, terminal)))
+    else:
+        print("\n".join(in_short(old, new, terminal)))
     return new
 
 
-def report(before, after, terminal):
-    old, new = ({one.title: one for one in judged} for judged in (before, after))
-    result = [terminal.colour(f"{title}: gone", "yellow") for title in old if title not in new]
+def after_and_tables(options, old):
+    """The first word is AFTER, unless a table has this name."""
+    words = options.words
+    if options.file is None and words and words[0] not in {one.name for one in old}:
+        return words[0], words[1:]
+    return options.file or sources.KERNEL, words
+
+
+def in_short(before, after, terminal):
+    """A line for each table that changed."""
+    old, new = ({one.name: one for one in judged} for judged in (before, after))
+    changed = [one for one in after if one.name not in old or changes(old[one.name], one)]
+    rows = [cells(old.get(one.name), one) for one in changed]
+    gone = [one for one in before if one.name not in new]
+    rows += [(one.name, *[""] * (len(HEAD) - 2), "gone") for one in gone]
+    result = []
+    if rows:
+        result = text_table.lines(HEAD, rows, [*changed, *gone], terminal, LEAST_WANTED)
+    return result + unchanged(len(after) - len(changed)) or ["no tables"]
+
+
+def cells(old, new):
+    """Old and new value of what matters most; one value if they are equal."""
+
+    def pair(value):
+        texts = ["-" if old is None else value(old), value(new)]
+        return texts[1] if texts[0] == texts[1] else " -> ".join(texts)
+
+    def whole(label):
+        return lambda one: str(one.table.fields.get(label, "-"))
+
+    return (
+        new.name,
+        *(pair(whole(label)) for label in ("buckets", "objects", "longest")),
+        pair(lambda one: numbers.plain(one.nodes, 3)),
+        pair(lambda one: one.verdict),
+    )
+
+
+def in_full(before, after, terminal):
+    """Each line that changed, table by table."""
+    old, new = ({one.name: one for one in judged} for judged in (before, after))
+    result = [terminal.colour(f"{name}: gone", "yellow") for name in old if name not in new]
     same = 0
-    for title, one in new.items():
-        if title not in old:
-            result.append(terminal.colour(f"{title}: new, {one.reason}", "yellow"))
+    for name, one in new.items():
+        if name not in old:
+            result.append(terminal.colour(f"{name}: new, {one.reason}", "yellow"))
             continue
-        rows = changes(old[title], one)
+        rows = changes(old[name], one)
         if not rows:
             same += 1
             continue
-        result.append(terminal.colour(title, "bold"))
+        result.append(terminal.colour(name, "bold"))
         result += ["  " + "  ".join(row).rstrip() for row in columns(rows)]
-    if same:
-        result.append(f"{same} table{'s' if same > 1 else ''} without a change")
-    return result or ["no tables"]
+    return result + unchanged(same) or ["no tables"]
+
+
+def unchanged(count):
+    return [f"{count} table{'s' if count > 1 else ''} without a change"] if count else []
 
 
 def changes(old, new):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The one way in which the tool refuses: a line that helps, exit status 2."""
+"""How the tool refuses: one line that helps, exit status 2."""
 
 SHOWN = 60  # letters of bad input that are repeated
+ALIKE = 0.7  # of a word that was meant
 
 
 class Complaint(Exception):
@@ -12,3 +13,17 @@ def quoted(text):
     """Bad input for a message: short, and harmless to a terminal."""
     short = text if len(text) <= SHOWN else text[:SHOWN] + "..."
     return ascii(short)
+
+
+def alike(word, words):
+    """The one of the words that was probably meant, or None."""
+    import difflib  # only where something is wrong already
+
+    found = difflib.get_close_matches(word[:SHOWN], list(words), 1, ALIKE)
+    return found[0] if found else None
+
+
+def did_you_mean(word, words):
+    """The end of a message about a word that is none of the words."""
+    meant = alike(word, words)
+    return f" (did you mean {meant}?)" if meant else ""

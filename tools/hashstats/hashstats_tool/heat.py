@@ -10,10 +10,10 @@ WIDEST = 4  # columns of one sample
 
 
 def lines(peak, terminal):
-    """Longest chains on top, time to the right, more objects darker."""
+    """Longest chains on top, time to the right, a sign for the number of objects."""
     samples = peak.heat.cells
     most = max((max(sample) for sample in samples), default=0)
-    title = terminal.colour(f"{peak.title}: objects by the length of their chain", "bold")
+    title = terminal.colour(f"{peak.name}: objects by the length of their chain", "bold")
     if not most:
         return [title, "  no objects in chains"]
     signs = BLOCKS if terminal.blocks else LETTERS
@@ -27,12 +27,24 @@ def lines(peak, terminal):
         result.append(f"{SIZES[size + 1]:>5} {text.rstrip()}".rstrip())
     end = f"{peak.heat.last - peak.heat.seconds[0]:.0f} s"
     result.append(" " * 6 + "0" + end.rjust(max(len(packed) * wide - 1, len(end) + 1)))
-    result.append(f"      darker is more objects, {signs[-1]} is {most}")
+    result.append("      objects: " + "  ".join(scale(most, signs)))
     return result
 
 
+def scale(most, signs):
+    """What each sign stands for, as shade() has it."""
+    low = 1
+    for level in range(1, len(signs)):
+        high = most
+        if level < len(signs) - 1:
+            high = math.floor(math.expm1((level + 0.5) / (len(signs) - 1) * math.log1p(most)))
+        if low <= high:
+            yield f"{signs[level]} {low} to {high}" if low < high else f"{signs[level]} {low}"
+            low = high + 1
+
+
 def pack(samples, room):
-    """As many columns as there is room; of several samples the highest."""
+    """As many columns as there is room for; of several samples the maximum."""
     if len(samples) <= room:
         return samples
     groups = [
@@ -42,7 +54,7 @@ def pack(samples, room):
 
 
 def shade(count, most, signs):
-    """By the logarithm, so that the few in long chains are seen."""
+    """By the logarithm, so that few objects in long chains are visible."""
     if not count:
         return signs[0]
     level = math.log1p(count) / math.log1p(most) * (len(signs) - 1)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""hashstats hist: chain lengths as bars, beside what chance would give."""
+"""hashstats hist: chain lengths as bars, beside those of a random function."""
 
 import math
 
-from . import numbers, sources, spread, verdicts
+from . import numbers, sources, spread, text_table, verdicts
 from .errors import Complaint
 from .selection import of
 from .tables import SIZES
 from .terminal import Terminal
 
-HELP = "bars of chain lengths beside the Poisson expectation"
+HELP = "chain lengths as bars, beside those of a random function"
 OWN_FILES = True
-SEEN = 0.5  # expected buckets that are worth a row
+SEEN = 0.5  # expected buckets that get a row
 EIGHTHS = " ▏▎▍▌▋▊▉"
 NARROWEST = 10  # columns of bars
 
@@ -31,9 +31,7 @@ def options(parser):
     parser.add_argument(
         "--log", action="store_true", help="logarithmic bars, to see the long chains"
     )
-    parser.add_argument(
-        "--png", metavar="FILE", help="draw a picture instead (SVG if it ends in .svg)"
-    )
+    parser.add_argument("--png", metavar="FILE", help="draw into FILE instead, .png or .svg")
 
 
 def run(options):
@@ -43,7 +41,7 @@ def run(options):
     if options.png:
         from . import pictures
 
-        pictures.needed()
+        pictures.needed(options.png)
     panels = [
         (path, one)
         for path in files
@@ -73,47 +71,50 @@ def draw(options, panels):
 
 
 def title(judged, path=None):
-    """A line that says what the bars will show."""
+    """What the bars will show."""
     table = judged.table
     place = f" in {sources.quoted_path(path)}" if path else ""
     if judged.kind == verdicts.OFF or not table.rows:
         why = "is off" if not table.buckets else "has no chains to show"
-        return f"{judged.title}{place} {why}"
+        return f"{judged.name}{place} {why}"
     nodes = (
-        f", {judged.nodes:.3f} nodes a look-up, {judged.ideal:.3f} by chance"
+        f", {judged.nodes:.3f} nodes per lookup ({judged.ideal:.3f} with a random function)"
         if judged.kind == verdicts.CHAINS and judged.nodes
         else ""
     )
     return (
-        f"{judged.title}{place}: {table.objects} objects in {table.buckets} "
+        f"{judged.name}{place}: {table.objects} objects in {table.buckets} "
         f"buckets{nodes}, longest {table.number('longest')}: {judged.verdict}"
     )
 
 
 def lines(judged, terminal, log=False, path=None):
     table = judged.table
-    result = [terminal.colour(title(judged, path), "bold")]
+    result = [
+        terminal.colour(line, "bold")
+        for line in text_table.wrapped(title(judged, path), terminal.width)
+    ]
     if judged.kind == verdicts.OFF or not table.rows:
         return result
     expected = spread.poisson(table.buckets, table.objects)
-    rows = [(size, row.buckets, chance) for size, row, chance in zip(SIZES, table.rows, expected)]
+    rows = [(size, row.buckets, ideal) for size, row, ideal in zip(SIZES, table.rows, expected)]
     while rows[-1][1] == 0 and rows[-1][2] < SEEN:
         rows.pop()
     texts = [
         ("size", "buckets", "expected"),
-        *((size, str(seen), numbers.plain(chance, 1)) for size, seen, chance in rows),
+        *((size, str(seen), numbers.plain(ideal, 1)) for size, seen, ideal in rows),
     ]
     widths = [max(map(len, column)) for column in zip(*texts)]
     room = max(min(terminal.width, 100) - sum(widths) - 7, NARROWEST)
-    largest = max(max(seen, chance) for _, seen, chance in rows)
+    largest = max(max(seen, ideal) for _, seen, ideal in rows)
     for text, row in zip(texts, [None, *rows]):
         start = "  ".join(cell.rjust(width) for cell, width in zip(text, widths))
         if row is None:
             sign = "┃" if terminal.blocks else "|"
-            result.append(f"{start}  {sign} marks what chance would give")
+            result.append(f"{start}  {sign} marks a random function")
             continue
-        seen, chance = (scaled(value, largest, room, log) for value in row[1:])
-        result.append(f"{start}  {bar(seen, chance, row[2], terminal)}".rstrip())
+        seen, ideal = (scaled(value, largest, room, log) for value in row[1:])
+        result.append(f"{start}  {bar(seen, ideal, row[2], terminal)}".rstrip())
     return result
 
 
@@ -124,12 +125,12 @@ def scaled(value, largest, room, log):
     return room * value / largest
 
 
-def bar(seen, chance, expected, terminal):
-    """A bar of what was seen, with a mark where chance would end it."""
+def bar(seen, ideal, expected, terminal):
+    """A bar of the buckets, with a mark where that of a random function ends."""
     full = int(seen)
     if terminal.blocks:
         rest = EIGHTHS[int((seen - full) * 8)] if seen else " "
-        # What is there at all is to be seen.
+        # Even the shortest bar must be visible.
         text = "█" * full + ("▏" if seen and not full and rest == " " else rest)
         sign = "┃"
     else:
@@ -138,7 +139,7 @@ def bar(seen, chance, expected, terminal):
     text = text.rstrip()
     if expected < SEEN:
         return terminal.colour(text, "blue")
-    at = int(chance)
+    at = int(ideal)
     text = text.ljust(at)
     return (
         terminal.colour(text[:at], "blue")

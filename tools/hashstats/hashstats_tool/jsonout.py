@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""hashstats json: all that is known, for programs.
+"""hashstats json: all figures, for programs.
 
-The form is told in schema.json beside this file. Its version changes when a
-key goes away or changes its meaning; new keys may come without that.
+schema.json beside this file describes the output. Its version changes when a key
+is removed or changes its meaning; new keys may be added without that.
 """
 
 import json
@@ -11,8 +11,8 @@ from . import reading, sources, spread, verdicts
 from .selection import of
 from .tables import SIZES
 
-VERSION = 1
-HELP = "everything for programs; the schema is in schema.json"
+VERSION = 2
+HELP = "all figures, for programs; schema.json describes them"
 
 
 def options(parser):
@@ -23,8 +23,12 @@ def options(parser):
 def run(options):
     copy = sources.load(options.file)
     judged = of(verdicts.of_copy(copy), options.tables)
-    print(json.dumps(document(copy, judged), indent=None if options.compact else 2))
+    tell(copy, judged, options.compact)
     return judged
+
+
+def tell(copy, judged, compact=False):
+    print(json.dumps(document(copy, judged), indent=None if compact else 2))
 
 
 def document(copy, judged):
@@ -43,7 +47,7 @@ def key(label):
 
 def table_of(judged):
     table = judged.table
-    result = {"name": table.name, "instance": table.instance, "sized_by": table.sized_by}
+    result = {"name": table.name, "sized_by": table.sized_by}
     for label in reading.NUMBERS:
         result[key(label)] = table.number(label)
     for label in reading.FRACTIONS:
@@ -75,7 +79,7 @@ def histogram(table):
             "buckets": row.buckets,
             "objects": row.objects,
             "sum_pct": row.percent,
-            "buckets_expected": round(chance, 3),
+            "buckets_expected": round(ideal, 3),
         }
-        for size, row, chance in zip(SIZES, table.rows, expected)
+        for size, row, ideal in zip(SIZES, table.rows, expected)
     ]

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""hashstats openmetrics: metrics for what watches a fleet already.
+"""hashstats openmetrics: metrics for Prometheus.
 
-The node exporter's textfile collector reads Prometheus' older text format. All
-that is written here is right in both: only counters and gauges, no types that
-the older one lacks. One thing cannot be the same: OpenMetrics names a counter
-without its _total, and there the older format sees a metric without a type,
-which it takes all the same. --classic names it the older way.
+The node exporter's textfile collector reads files that end in .prom, and only
+Prometheus' older text format, so such a file gets that format. Counters and
+gauges are the same in both, with one difference: OpenMetrics names a counter
+without its _total, and the older format would then see a metric without a type.
 """
 
 import io
@@ -15,8 +14,9 @@ from . import outputs, sources, verdicts
 from .selection import of
 from .tables import SIZES
 
-HELP = "metrics for the node exporter's textfile collector"
+HELP = "metrics for Prometheus, such as for the node exporter's textfile collector"
 PREFIX = "hashstats_"
+COLLECTED = ".prom"  # the end of a name that the textfile collector reads
 
 
 def number(label):
@@ -31,48 +31,78 @@ def attribute(name):
     return lambda judged: getattr(judged, name)
 
 
-# Name, what it is, and how it is had of a table.
+# Name, help, and how to get the value of a table. Prometheus shows each help
+# alone, so none may refer to another.
 GAUGES = (
-    ("table_buckets", "Number of buckets.", number("buckets")),
-    ("table_bytes", "Size of the table.", number("bytes")),
-    ("table_objects", "Sum of all chains.", number("objects")),
-    ("table_used_buckets", "Buckets with objects.", number("used")),
+    ("table_buckets", "Number of buckets of the hash table.", number("buckets")),
+    ("table_bytes", "Size of the hash table in bytes.", number("bytes")),
+    ("table_objects", "Number of objects in the hash table.", number("objects")),
+    ("table_used_buckets", "Number of buckets that have objects.", number("used")),
     (
         "table_used_buckets_expected",
-        "The same for a random function.",
+        "Number of buckets that would have objects with a random hash function.",
         lambda judged: (
             None if judged.used_expected is None else judged.used_expected * judged.table.buckets
         ),
     ),
-    ("table_load", "Objects a bucket.", attribute("load")),
-    ("table_longest_chain", "Objects in the longest chain.", number("longest")),
-    ("table_nodes_per_lookup", "Nodes that a look-up or wake-up examines.", attribute("nodes")),
-    ("table_nodes_per_lookup_ideal", "The same for a random function.", attribute("ideal")),
+    ("table_load", "Load factor, objects per bucket.", attribute("load")),
+    (
+        "table_longest_chain",
+        "Number of objects in the longest chain of the hash table.",
+        number("longest"),
+    ),
+    (
+        "table_nodes_per_lookup",
+        "Mean number of nodes that a successful lookup or a wakeup examines.",
+        attribute("nodes"),
+    ),
+    (
+        "table_nodes_per_lookup_ideal",
+        "Mean number of nodes that a lookup would examine with a random hash function.",
+        attribute("ideal"),
+    ),
     (
         "table_variance_over_mean",
-        "Of the lengths of the chains, 1 by chance.",
+        "Variance of the chain lengths over their mean, 1 with a random hash function.",
         fraction("variance-over-mean"),
     ),
     (
         "table_nodes_per_counted_hit",
-        "Nodes examined by look-ups that hit.",
+        "Mean number of nodes that counted lookups examined when they found an object.",
         fraction("nodes-per-counted-hit"),
     ),
     (
         "table_nodes_per_counted_miss",
-        "Nodes examined by look-ups that missed.",
+        "Mean number of nodes that counted lookups examined when they found no object.",
         fraction("nodes-per-counted-miss"),
     ),
 )
+SINCE = "since boot or the last reset."
 COUNTERS = (
-    ("lookups", "Look-ups counted since the last reset.", number("lookups")),
-    ("hits", "Look-ups that found an object.", number("hits")),
-    ("stale", "Misses that met another object.", number("stale")),
-    ("cache_hits", "Look-ups that a cache before the table answered.", number("cache-hits")),
-    ("wakes", "Wake-ups that took the lock of a queue.", number("wakes")),
-    ("entries_examined", "Entries of queues that wake-ups looked at.", number("entries-examined")),
-    ("entries_matched", "Of these, those that the wake-up was for.", number("entries-matched")),
-    ("functions_called", "Wake functions that were called.", number("functions-called")),
+    ("lookups", f"Lookups counted {SINCE}", number("lookups")),
+    ("hits", f"Counted lookups that found an object, {SINCE}", number("hits")),
+    ("stale", f"Counted lookups that met another object in their bucket, {SINCE}", number("stale")),
+    (
+        "cache_hits",
+        f"Lookups that a cache in front of the table answered, {SINCE}",
+        number("cache-hits"),
+    ),
+    ("wakes", f"Counted wakeups that took the lock of a queue, {SINCE}", number("wakes")),
+    (
+        "entries_examined",
+        f"Entries of wait queues that counted wakeups examined, {SINCE}",
+        number("entries-examined"),
+    ),
+    (
+        "entries_matched",
+        f"Entries of wait queues that counted wakeups were for, {SINCE}",
+        number("entries-matched"),
+    ),
+    (
+        "functions_called",
+        f"Wake functions that counted wakeups called, {SINCE}",
+        number("functions-called"),
+    ),
 )
 
 
@@ -81,12 +111,12 @@ def options(parser):
         "-o",
         "--output",
         metavar="FILE",
-        help="write this file at once, so that no collector reads half of it",
+        help="replace FILE at once, so that no collector reads half of it",
     )
     parser.add_argument(
         "--classic",
         action="store_true",
-        help="the older text format: counters are named with _total, no # EOF",
+        help=f"the older text format (default for a FILE that ends in {COLLECTED})",
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
 
@@ -94,11 +124,12 @@ def options(parser):
 def run(options):
     copy = sources.load(options.file)
     judged = of(verdicts.of_copy(copy), options.tables)
-    text = "\n".join(lines(copy, judged, options.classic)) + "\n"
+    classic = options.classic or (options.output or "").endswith(COLLECTED)
+    text = "\n".join(lines(copy, judged, classic)) + "\n"
     if options.output:
         outputs.replace(options.output, text)
     else:
-        # The format is UTF-8, whatever the terminal is.
+        # The format is UTF-8, whatever the locale.
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")
         print(text, end="")
@@ -107,12 +138,15 @@ def run(options):
 
 def lines(copy, judged, classic=False):
     yield from family(
-        "counting", "gauge", "Whether look-ups are being counted.", [("", int(copy.counting))]
+        "counting",
+        "gauge",
+        "1 if lookups and wakeups are being counted, else 0.",
+        [("", int(copy.counting))],
     )
     yield from family(
         "table_info",
         "gauge",
-        "What decided the size.",
+        "What decided the size of the hash table, and its kind, as labels.",
         [(labels(one, sized_by=one.table.sized_by, kind=one.kind), 1) for one in judged],
     )
     for name, text, value in GAUGES:
@@ -122,7 +156,7 @@ def lines(copy, judged, classic=False):
     yield from family(
         "table_chain_buckets",
         "gauge",
-        "Buckets with chains of so many objects.",
+        "Number of buckets whose chain has as many objects as the label size says.",
         [
             (labels(one, size=size), row.buckets)
             for one in judged
@@ -132,7 +166,7 @@ def lines(copy, judged, classic=False):
     yield from family(
         "table_verdict",
         "gauge",
-        "1 for the verdict that holds.",
+        "1 for the verdict on the hash table, 0 for each other verdict.",
         [
             (labels(one, verdict=word), int(word == one.verdict))
             for one in judged
@@ -148,7 +182,7 @@ def samples(judged, value):
 
 
 def family(name, kind, text, values, classic=False):
-    """One metric; nothing at all where no table has it."""
+    """One metric, or nothing if no table has it."""
     if not values:
         return
     name = PREFIX + name
@@ -162,8 +196,7 @@ def family(name, kind, text, values, classic=False):
 
 
 def labels(judged, **more):
-    table = judged.table
-    pairs = {"table": table.name, "instance_name": table.instance or "", **more}
+    pairs = {"table": judged.name, **more}
     inside = ",".join(f'{name}="{escaped(value)}"' for name, value in pairs.items())
     return "{" + inside + "}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What remains of a recording: each table at its worst moment, and a heat map.
+"""What remains of a recording: each table at its peak and at its worst, a heat map.
 
 Copies are looked at one by one and forgotten, so that a day of them takes no
 more memory than an hour.
@@ -13,8 +13,8 @@ CELLS = 512  # of a heat map in time; more than are drawn
 class Heat:
     """Objects by the length of their chain, over time.
 
-    A cell has the most of some samples that follow each other. When there are
-    too many cells two become one, and each takes twice the samples from then.
+    A cell has the maximum of some successive samples. When there are too many
+    cells, two become one, and each takes twice as many samples from then on.
     """
 
     def __init__(self):
@@ -43,29 +43,51 @@ def higher(one, other):
     return [max(pair) for pair in zip(one, other)]
 
 
-class Peak:
-    """The moment at which a table was fullest, or its queues most in the way."""
+class Moment:
+    """A judged table, and when it was so."""
 
-    def __init__(self, title):
-        self.title = title
-        self.seconds = self.judged = None
-        self.nodes = None  # the most, of any moment
-        self.longest = 0
+    def __init__(self, seconds, judged):
+        self.seconds = seconds
+        self.judged = judged
+
+
+class Peak:
+    """Two moments of one table, which may be the same.
+
+    peak	the table was fullest, or its queues most in the way; sizes follow it
+    worst	the worst verdict, and the peak of those with it
+    """
+
+    def __init__(self, seconds, judged):
+        self.name = judged.name
+        self.peak = self.worst = Moment(seconds, judged)
         self.heat = Heat()
 
     def add(self, seconds, judged):
-        table = judged.table
-        if self.judged is None or weight(judged) > weight(self.judged):
-            self.seconds, self.judged = seconds, judged
-        if judged.nodes is not None:
-            self.nodes = max(self.nodes or 0, judged.nodes)
-        self.longest = max(self.longest, table.number("longest") or 0)
-        if table.rows:
-            self.heat.add(seconds, [row.objects for row in table.rows[1:]])
+        if weight(judged) > weight(self.peak.judged):
+            self.peak = Moment(seconds, judged)
+        if badness(judged) > badness(self.worst.judged):
+            self.worst = Moment(seconds, judged)
+        if judged.table.rows:
+            self.heat.add(seconds, [row.objects for row in judged.table.rows[1:]])
+
+    @property
+    def judged(self):
+        """What the tool says of the whole recording."""
+        return self.worst.judged
+
+    @property
+    def to_size(self):
+        """What the next size follows: no size helps where keys collided once."""
+        return self.judged if self.judged.verdict == "skewed" else self.peak.judged
+
+    @property
+    def longest(self):
+        return self.judged.table.number("longest") or 0
 
 
 def weight(judged):
-    """What makes one moment of a table worse than another."""
+    """What makes one moment of a table fuller than another."""
     table = judged.table
     if judged.kind == verdicts.WAITS:
         return judged.enough, judged.foreign or 0, judged.counted, table.objects or 0
@@ -74,24 +96,32 @@ def weight(judged):
     return table.objects or 0, judged.nodes or 0
 
 
+def badness(judged):
+    """What makes one moment of a table worse than another."""
+    return judged.severity, weight(judged)
+
+
 class Peaks:
     """Those of all tables, in the order in which they were first seen."""
 
-    def __init__(self):
-        self.of_title = {}
+    def __init__(self, host=None):
+        self.host = host
+        self.of_name = {}
         self.samples = 0
         self.first = self.last = 0.0  # their seconds
+        self.counting = False  # in any sample
 
     def add(self, seconds, copy):
         for one in verdicts.of_copy(copy):
-            self.of_title.setdefault(one.title, Peak(one.title)).add(seconds, one)
+            self.of_name.setdefault(one.name, Peak(seconds, one)).add(seconds, one)
         if not self.samples:
             self.first = seconds
         self.last = seconds
         self.samples += 1
+        self.counting |= copy.counting
 
     def __iter__(self):
-        return iter(self.of_title.values())
+        return iter(self.of_name.values())
 
     @property
     def judged(self):
@@ -103,8 +133,9 @@ class Peaks:
 
 
 def of(samples):
-    """The peaks of pairs of seconds and copies."""
+    """The peaks of a recording."""
     result = Peaks()
     for seconds, copy in samples:
         result.add(seconds, copy)
+        result.host = copy.host or result.host
     return result

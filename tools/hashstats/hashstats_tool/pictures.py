@@ -1,24 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures, with matplotlib; all else works without it."""
+"""Pictures, with matplotlib; everything else works without it."""
 
 import io
 import os
 
 from . import spread
-from .errors import Complaint
+from .errors import Complaint, quoted
 from .tables import SIZES
 
-COLOURS = ("#3b6fb6", "#d9822b", "#4a9b5f", "#8a5fae", "#a0522d", "#5f8f9f")
-CHANCE = "#b2182b"
+# Okabe and Ito's, which colour-blind readers can tell apart; the dark ones first.
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
+RANDOM = "black"
+FORMATS = (".png", ".svg")
 ACROSS = 2  # panels side by side
 PANEL = (6.4, 3.8)  # inches
 DPI = 120
-SEEN = 0.5  # expected buckets that are worth a mark
-FEWEST = 6  # rows of a histogram, or bars look like walls
+SEEN = 0.5  # expected buckets that get a mark
+FEWEST = 6  # rows of a histogram: bars need not be wider
+# Units of time for an axis, from so many seconds on.
+UNITS = ((2 * 86400, "days", 86400), (2 * 3600, "hours", 3600), (180, "minutes", 60))
 
 
-def needed():
-    """Says so before any work when matplotlib is missing."""
+def needed(path):
+    """Refuse a name or a missing matplotlib before any work."""
+    if not path.lower().endswith(FORMATS):
+        raise Complaint(f"--png {quoted(path)}; accepted: a name that ends in .png or .svg")
+    figure_class()
+
+
+def figure_class():
     try:
         import matplotlib.figure
     except ImportError:
@@ -30,10 +40,9 @@ def needed():
 
 def panels(count):
     """A figure, and its axes in the order of reading."""
-    figure_class = needed()
     across = min(count, ACROSS)
     down = -(-count // across)
-    figure = figure_class(figsize=(PANEL[0] * across, PANEL[1] * down), layout="constrained")
+    figure = figure_class()(figsize=(PANEL[0] * across, PANEL[1] * down), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False).flatten()
     for unused in axes[count:]:
         unused.set_visible(False)
@@ -46,14 +55,14 @@ def plain(text):
 
 
 def save(figure, path):
-    """As PNG, or as SVG if its name ends so."""
+    """As PNG, or as SVG if its name says so."""
     import matplotlib
 
     from . import outputs
 
     stream = io.BytesIO()
-    if path.endswith(".svg"):
-        # Text as text, and the same file for the same figures.
+    if path.lower().endswith(".svg"):
+        # Text stays text, and the same figures give the same file.
         matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "hashstats"}
         figure.savefig(stream, format="svg", metadata={"Date": None})
         picture = stream.getvalue().replace(b" \n", b"\n")
@@ -65,50 +74,53 @@ def save(figure, path):
 
 
 def histograms(shown, path, log=False):
-    """A panel a table; copies of one table are bars side by side.
+    """A panel per table; several copies of one table are bars side by side.
 
     shown	pairs of the file and the judged table, all with a histogram
     """
     groups: dict[str, list] = {}
     for file, one in shown:
-        groups.setdefault(one.title, []).append((file, one))
+        groups.setdefault(one.name, []).append((file, one))
     figure, axes = panels(len(groups))
-    for axis, (title, copies) in zip(axes, groups.items()):
-        histogram(axis, title, copies, log)
+    for axis, (name, copies) in zip(axes, groups.items()):
+        histogram(axis, name, copies, log)
     save(figure, path)
 
 
-def histogram(axis, title, copies, log):
+def histogram(axis, name, copies, log):
     rows = max(rows_of(one) for _, one in copies)
     width = 0.8 / len(copies)
     for number, (file, one) in enumerate(copies):
         table = one.table
-        colour = COLOURS[number % len(COLOURS)]
         places = [size - 0.4 + width * (number + 0.5) for size in range(rows)]
-        label = said(one)
+        label = legend(one)
         if len(copies) > 1:
-            label = f"{one.verdict} in {plain(os.path.basename(file))}: {label}"
+            label = f"{plain(os.path.basename(file))}, {one.verdict}: {label}"
         axis.bar(
-            places, [row.buckets for row in table.rows[:rows]], width, color=colour, label=label
+            places,
+            [row.buckets for row in table.rows[:rows]],
+            width,
+            color=COLOURS[number % len(COLOURS)],
+            label=label,
         )
-        chance = [
+        expected = [
             (place, count)
             for place, count in zip(places, spread.poisson(table.buckets, table.objects))
             if count >= SEEN
         ]
         axis.hlines(
-            [count for _, count in chance],
-            [place - width / 2 for place, _ in chance],
-            [place + width / 2 for place, _ in chance],
-            color=CHANCE,
+            [count for _, count in expected],
+            [place - width / 2 for place, _ in expected],
+            [place + width / 2 for place, _ in expected],
+            color=RANDOM,
             linewidth=2,
-            label="by chance (Poisson)" if number == len(copies) - 1 else None,
+            label="buckets with a random function" if number == len(copies) - 1 else None,
         )
     only = f": {copies[0][1].verdict}" if len(copies) == 1 else ""
-    axis.set_title(plain(title) + only)
+    axis.set_title(plain(name) + only)
     axis.set_xticks(range(rows), SIZES[:rows])
     axis.set_xlabel("objects in a bucket")
-    axis.set_ylabel("buckets")
+    axis.set_ylabel("buckets, logarithmic" if log else "buckets")
     if log:
         axis.set_yscale("symlog", linthresh=1)
         axis.set_ylim(bottom=0)
@@ -118,29 +130,27 @@ def histogram(axis, title, copies, log):
 
 
 def rows_of(judged):
-    """Rows up to the last that is there or would be."""
+    """Rows up to the last that has buckets, or would have some."""
     table = judged.table
-    chance = spread.poisson(table.buckets, table.objects)
-    last = max(size for size, row in enumerate(table.rows) if row.buckets or chance[size] >= SEEN)
+    expected = spread.poisson(table.buckets, table.objects)
+    last = max(size for size, row in enumerate(table.rows) if row.buckets or expected[size] >= SEEN)
     return max(last + 1, FEWEST)
 
 
-def said(judged):
+def legend(judged):
     table = judged.table
     text = f"{table.objects} objects, {table.buckets} buckets"
     if judged.nodes is not None and judged.ideal is not None:
-        text += f"\n{judged.nodes:.2f} nodes a look-up, {judged.ideal:.2f} by chance"
+        text += f"\n{judged.nodes:.2f} nodes per lookup ({judged.ideal:.2f} with a random function)"
     return text
 
 
-def heat_maps(maps, path):
-    """A panel a table: chain length against time, objects as colour.
-
-    maps	pairs of the title and the Heat
-    """
-    figure, axes = panels(len(maps))
-    for axis, (title, heat) in zip(axes, maps):
-        heat_map(figure, axis, title, heat)
+def heat_maps(peaks, title, path):
+    """A panel per table: chain length against time, objects as colour."""
+    figure, axes = panels(len(peaks))
+    figure.suptitle(plain(title), fontsize="medium")
+    for axis, peak in zip(axes, peaks):
+        heat_map(figure, axis, f"{peak.name}: {peak.judged.verdict}", peak.heat)
     save(figure, path)
 
 
@@ -151,8 +161,9 @@ def heat_map(figure, axis, title, heat):
     rows = max(
         (size for sample in heat.cells for size, count in enumerate(sample, 1) if count), default=1
     )
+    unit, length = unit_of(heat.last - heat.seconds[0])
     # Edges of the cells: a sample stands for the time until the next one.
-    starts = [second - heat.seconds[0] for second in heat.seconds]
+    starts = [(second - heat.seconds[0]) / length for second in heat.seconds]
     step = starts[-1] - starts[-2] if len(starts) > 1 else 1
     edges = [*starts, starts[-1] + step]
     cells = [[sample[size] or float("nan") for sample in heat.cells] for size in range(rows)]
@@ -165,6 +176,14 @@ def heat_map(figure, axis, title, heat):
     )
     axis.set_title(plain(title))
     axis.set_yticks(range(1, rows + 1), SIZES[1 : rows + 1])
-    axis.set_xlabel("seconds")
+    axis.set_xlabel(unit)
     axis.set_ylabel("objects in a bucket")
     figure.colorbar(mesh, ax=axis, label="objects in such buckets")
+
+
+def unit_of(seconds):
+    """A unit of time, and how many seconds it has."""
+    for least, name, length in UNITS:
+        if seconds >= least:
+            return name, length
+    return "seconds", 1

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The text of /proc/hashstats into tables.
 
-Strict about what the format promises (Documentation/ABI/testing/
-procfs-hashstats): a file that was cut off or edited is told by its line, not
-shown with wrong figures. What the format leaves open, labels that this tool
-does not know and versions newer than it, is passed over with a note.
+Strict about the format (Documentation/ABI/testing/procfs-hashstats): if a file
+was cut off or edited, a complaint names the line. The format may get new labels
+and versions; these are skipped with a note.
 """
 
 import re
@@ -15,7 +14,7 @@ from .tables import LONG, SIZES, Copy, Row, Table
 VERSION = 1
 LARGEST = 2**64 - 1  # the kernel counts in 64 bits
 
-WORDS = ("name", "instance", "sized-by")
+WORDS = ("name", "sized-by")
 NUMBERS = (
     "buckets",
     "bytes",
@@ -94,13 +93,13 @@ class Reader:
         result = Copy()
         paragraphs = self.paragraphs(self.lines(data))
         self.header(result, *next(paragraphs))
-        titles: dict[str, Table] = {}
+        seen: dict[str, int] = {}  # name -> line
         for start, lines in paragraphs:
             try:
                 table = self.table(start, lines)
-                self.only(titles, table)
+                self.only(seen, table)
             except Complaint as complaint:
-                # Who knows what a newer kernel means: show the others.
+                # A newer kernel may mean something else by it. Show the others.
                 if not self.newer:
                     raise
                 result.notes.append(f"{complaint}; table passed over")
@@ -269,15 +268,14 @@ class Reader:
                     at[rate], f"{rate} is {given:.3f}, expected {exact:.3f}, as {part} / {whole}"
                 )
 
-    def only(self, titles, table):
-        if table.title in titles:
+    def only(self, seen, table):
+        if table.name in seen:
             raise self.wrong(
                 table.line - self.offset,
-                f"table "
-                f"{quoted(table.title)} is in line "
-                f"{titles[table.title]} already, expected each once",
+                f"table {quoted(table.name)} is in line {seen[table.name]} already, "
+                "expected each once",
             )
-        titles[table.title] = table.line
+        seen[table.name] = table.line
 
     def notes(self):
         for label, numbers in self.unknown.items():

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""hashstats record: sample for a while, then report."""
+"""hashstats record: sample for a while into a file, then report."""
 
 import os
 import sys
 import time
 
-from . import outputs, peaks, reading, recording, report, sources
+from . import listing, outputs, peaks, reading, recording, report, sources
 from .errors import Complaint
 from .watch import add_interval, seconds
 
-HELP = "sample for a while (Ctrl-C ends it early), then show peaks and heat maps"
+HELP = "sample for a while (Ctrl-C ends it early) into a file, then report"
 DURATION = "60"
 
 
@@ -26,8 +26,12 @@ def options(parser):
         help=f"how long in seconds (default: {DURATION})",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="keep the samples for report and advise"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="where to keep the samples (default: hashstats-DATE-TIME.rec in this folder)",
     )
+    listing.add_all(parser)
     report.add_png(parser)
 
 
@@ -38,50 +42,53 @@ def run(options):
     if options.png:
         from . import pictures
 
-        pictures.needed()
-    if options.output and same_file(options.output, options.file):
-        raise Complaint(
-            f"-o {sources.quoted_path(options.output)} is what is read; accepted: another file"
-        )
-    output = outputs.create(options.output) if options.output else None
-    seen = peaks.Peaks()
+        pictures.needed(options.png)
+    path = options.output or time.strftime("hashstats-%Y%m%d-%H%M%S.rec")
+    shown = sources.quoted_path(path)
+    if same_file(path, options.file):
+        raise Complaint(f"-o {shown} is the file that is read; accepted: another file")
+    seen = peaks.Peaks(os.uname().nodename if listing.is_live(options) else None)
+    output = None
     try:
-        for now, copy in samples(options.file, pause, duration, output):
+        for now, data, copy in samples(options.file, pause, duration):
+            if not output:
+                # Only now, so that no file is left if nothing can be read.
+                output = outputs.create(path)
+                output.write(recording.head(seen.host))
+            output.write(recording.sample(now, data))
             seen.add(now, copy)
     except KeyboardInterrupt:
-        # What was read until we were stopped counts.
+        # The samples until then count.
         if not seen.samples:
             raise
     finally:
         progress_over()
         if output:
             output.close()
-    return report.tell(seen, options)
+    judged = report.tell(seen, options)
+    print(f"\nKept in {shown}. To see it again:\nhashstats report -f {shown}")
+    return judged
 
 
 def same_file(one, other):
     return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
-def samples(path, pause, duration, output):
-    """Pairs of seconds and copies at equal distances, kept in a file too."""
+def samples(path, pause, duration):
+    """The second, bytes and copy of each reading, at equal distances."""
     begin, clock = time.monotonic(), time.time()
-    # Ten tenths are a whole, whatever the binary fractions.
+    # 0.3 / 0.1 is less than 3.
     wanted = 1 + int(duration / pause + 1e-6)
-    if output:
-        output.write(recording.FIRST)
     for number in range(wanted):
         time.sleep(max(begin + number * pause - time.monotonic(), 0))
-        # The clock may be set meanwhile, and then would go back.
+        # time.time() may go back when the clock is set.
         now = clock + time.monotonic() - begin
         data = sources.read(path)
         copy = reading.parse(data, sources.quoted_path(path))
         if not number:
             sources.tell(copy)
-        if output:
-            output.write(recording.sample(now, data))
         progress(number + 1, wanted)
-        yield now, copy
+        yield now, data, copy
 
 
 def progress(number, of):

@@ -2,6 +2,7 @@
 """Many copies in one file, each below the second at which it was read.
 
         recording: 1
+        host: NAME
         === 1764000000.123
         version: 1
         ...
@@ -11,13 +12,20 @@
 A copy is written at once, so that what was recorded before a crash is there.
 """
 
+import itertools
 import re
 
 from . import reading, sources
 from .errors import Complaint, quoted
 
 FIRST = b"recording: 1\n"
+HOST = re.compile(rb"host: ([!-~]{1,255})\n")
 MARK = re.compile(rb"=== ([0-9]{1,12}\.[0-9]{3})")
+
+
+def head(host):
+    """The bytes before the first copy."""
+    return FIRST + (b"host: %s\n" % host.encode("ascii", "replace") if host else b"")
 
 
 def sample(seconds, data):
@@ -35,8 +43,12 @@ def load(path):
     if first != FIRST:
         raise Complaint(f"{name}, line 1: {shown(first)}, expected 'recording: 1'")
     told = set()
-    seconds = None
-    for seconds, start, data, whole in pieces(name, lines):
+    seconds, host, skipped = None, None, 1
+    second = next(lines, b"")
+    if match := HOST.fullmatch(second):
+        host, second, skipped = match[1].decode(), b"", 2
+    rest = itertools.chain([second] if second else [], lines)
+    for seconds, start, data, whole in pieces(name, rest, skipped):
         try:
             copy = reading.parse(data, name, start)
         except Complaint as complaint:
@@ -51,17 +63,18 @@ def load(path):
             if news not in told:
                 sources.note(note)
             told.add(news)
+        copy.host = host
         yield seconds, copy
     if seconds is None:
         raise Complaint(f"{name}, line 1: nothing was recorded, expected a copy behind this line")
 
 
-def pieces(name, lines):
+def pieces(name, lines, skipped):
     """Of each copy: its second, the number of its first line, its bytes, and
-    whether it must be whole: what ends the recording need not be, except alone.
+    whether it must be whole: the last one need not be, except alone.
     """
     seconds, start, data, only = None, 0, [], True
-    for number, line in enumerate(lines, 2):
+    for number, line in enumerate(lines, skipped + 1):
         match = MARK.fullmatch(line.rstrip(b"\n"))
         if not match:
             if seconds is None:

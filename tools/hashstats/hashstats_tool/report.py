@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""hashstats report: peaks and heat maps of a recording."""
+"""hashstats report: the worst moments and heat maps of a recording."""
 
 import time
 
-from . import heat, numbers, peaks, recording, text_table
+from . import heat, listing, numbers, peaks, recording, text_table
 from .errors import Complaint
 from .selection import of
 from .terminal import Terminal
 
-HELP = "peaks and heat maps of what hashstats record wrote"
-HEAD = ("TABLE", "BUCKETS", "PEAK-OBJECTS", "AT", "LONGEST", "PEAK-NODES", "IDEAL", "VERDICT")
+HELP = "worst moments and heat maps of a recording"
+HEAD = ("TABLE", "BUCKETS", "OBJECTS", "AT", "LONGEST", "NODES", "IDEAL", "VERDICT")
 LEAST_WANTED = ("BUCKETS", "AT", "IDEAL", "LONGEST")
 UNASKED = 2  # heat maps, if no table is named
 
@@ -18,12 +18,13 @@ def options(parser):
     parser.add_argument(
         "tables", nargs="*", metavar="TABLE", help="heat maps of these (default: the worst)"
     )
+    listing.add_all(parser)
     add_png(parser)
 
 
 def add_png(parser):
     parser.add_argument(
-        "--png", metavar="FILE", help="draw the heat maps as a picture too (SVG if it ends in .svg)"
+        "--png", metavar="FILE", help="also draw the heat maps into FILE, .png or .svg"
     )
 
 
@@ -31,61 +32,72 @@ def run(options):
     if options.png:
         from . import pictures
 
-        pictures.needed()
+        pictures.needed(options.png)
     return tell(peaks.of(recording.load(options.file)), options)
 
 
-def tell(all_peaks, options):
-    """Peaks of all tables, heat maps of some; the judged peaks."""
-    chosen = choose(all_peaks, options.tables)
+def tell(seen, options):
+    """The worst moments of all tables, heat maps of some; the judged tables."""
+    chosen = choose(seen, options.tables)
     terminal = Terminal()
-    print("\n".join(table(all_peaks, terminal)))
+    print("\n".join(table(seen, options, terminal)))
     for peak in chosen:
         print("\n" + "\n".join(heat.lines(peak, terminal)))
     if options.png:
-        draw(chosen, options.png)
-    return all_peaks.judged
+        draw(seen, chosen, options.png)
+    return seen.judged
 
 
-def choose(all_peaks, names):
-    """Those that are named, else those with the worst chains."""
+def choose(seen, names):
+    """The tables that are named, else those with the worst chains."""
     if names:
-        return [all_peaks.of_title[one.title] for one in of(all_peaks.judged, names)]
-    with_chains = [peak for peak in all_peaks if peak.longest]
-    with_chains.sort(key=lambda peak: (peak.judged.bad, peak.longest), reverse=True)
+        return [seen.of_name[one.name] for one in of(seen.judged, names)]
+    with_chains = [peak for peak in seen if peak.longest]
+    with_chains.sort(key=lambda peak: (peak.judged.severity, peak.longest), reverse=True)
     return with_chains[:UNASKED]
 
 
-def table(all_peaks, terminal):
-    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(all_peaks.first))
-    head = (
-        f"{all_peaks.samples} readings in {all_peaks.duration:.0f} s from {since}"
-        if all_peaks.samples > 1
-        else "one reading"
-    )
-    rows = [cells(peak, all_peaks.first) for peak in all_peaks]
-    return [head, *text_table.lines(HEAD, rows, all_peaks.judged, terminal, LEAST_WANTED)]
+def span(seen):
+    """How much was read, and when."""
+    if seen.samples == 1:
+        return "one reading"
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seen.first))
+    return f"{seen.samples} readings in {seen.duration:.0f} s from {since}"
+
+
+def table(seen, options, terminal):
+    # All tables have a line each, even if heat maps of some are wanted.
+    judged = listing.ordered(seen.judged)
+    idle = [] if options.all else [one for one in judged if one.verdict == "idle"]
+    shown = [one for one in judged if one not in idle]
+    rows = [cells(seen.of_name[one.name], seen.first) for one in shown]
+    return [
+        f"{seen.host}: {span(seen)}" if seen.host else span(seen),
+        *text_table.lines(HEAD, rows, shown, terminal, LEAST_WANTED),
+        *listing.below(idle, seen.counting, live=False, terminal=terminal),
+    ]
 
 
 def cells(peak, first):
     one = peak.judged
     objects = one.table.objects
     return (
-        peak.title,
+        peak.name,
         str(one.table.buckets) if one.table.buckets else "off",
         "-" if objects is None else str(objects),
-        f"{peak.seconds - first:.0f}s",
+        f"{peak.worst.seconds - first:.0f}s",
         str(peak.longest),
-        numbers.plain(peak.nodes, 3),
+        numbers.plain(one.nodes, 3),
         numbers.plain(one.ideal, 3),
         one.verdict,
     )
 
 
-def draw(chosen, path):
+def draw(seen, chosen, path):
     from . import pictures
 
-    maps = [(peak.title, peak.heat) for peak in chosen if peak.heat.cells]
+    maps = [peak for peak in chosen if peak.heat.cells]
     if not maps:
         raise Complaint("these tables have no histogram; accepted: tables with chains")
-    pictures.heat_maps(maps, path)
+    title = f"{seen.host}, {span(seen)}" if seen.host else span(seen)
+    pictures.heat_maps(maps, title, path)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""hashstats show: a line a table."""
+"""hashstats show: one line per table."""
 
-from . import numbers, sources, text_table, verdicts
+from . import jsonout, listing, numbers, sources, text_table, verdicts
 from .selection import of
 from .terminal import Terminal
 
@@ -19,7 +19,7 @@ HEAD = (
     "HIT%",
     "VERDICT",
 )
-# What goes first when the terminal is narrow.
+# What is left out first on a narrow terminal.
 LEAST_WANTED = (
     "EXP%",
     "USED%",
@@ -33,16 +33,34 @@ LEAST_WANTED = (
     "NODES",
 )
 
-HELP = "one line a table: size, load, spread, look-up cost, verdict"
+HELP = "one line per table: size, load, distribution, cost of a lookup, verdict"
 
 
 def options(parser):
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
+    listing.add_all(parser)
+    parser.add_argument(
+        "--sort",
+        metavar="COLUMN",
+        help=f"{', '.join(listing.KEYS)} (default: {listing.DEFAULT}, the worst first)",
+    )
+    parser.add_argument("-j", "--json", action="store_true", help="for programs, as hashstats json")
 
 
 def run(options):
-    judged = of(verdicts.of_copy(sources.load(options.file)), options.tables)
-    print("\n".join(lines(judged, Terminal())))
+    copy = sources.load(options.file)
+    judged = of(verdicts.of_copy(copy), options.tables)
+    # As the kernel has them, for programs that ask for nothing else.
+    if options.sort or not options.json:
+        judged = listing.ordered(judged, options.sort or listing.DEFAULT)
+    if options.json:
+        jsonout.tell(copy, judged)
+        return judged
+    terminal = Terminal()
+    shown, idle = listing.without_idle(judged, options)
+    print("\n".join(lines(shown, terminal)))
+    for line in listing.below(idle, copy.counting, listing.is_live(options), terminal):
+        print(line)
     return judged
 
 
@@ -53,7 +71,7 @@ def cells(judged):
         for label in ("objects", "longest")
     ]
     return (
-        judged.title,
+        judged.name,
         str(table.buckets) if table.buckets else "off",
         numbers.size(table.bytes),
         whole[0] or "-",

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 """Sizes for the next boot.
 
-A table with chains gets the smallest power of two at which chance makes a
-look-up examine no more nodes than the target, but is not made smaller than what
-an inner cache holds; a look-up in a table whose keys collide examines as many at
-any size, so that one is left alone. What a wake-up meets of others is halved by
-twice the queues, and so is the share of look-ups that meet another object in a
-table of one object a bucket.
+A table with chains gets the smallest power of two at which a random function
+makes a lookup examine no more nodes than the target. More buckets do not help
+where keys collide, so a skewed table keeps its size. Doubling the queues halves
+the foreign entries that a wakeup examines. Doubling the buckets of a table with
+one object per bucket halves the share of lookups that meet another object.
 
-All tables of a name have one word on the command line, so one size.
+A table gets smaller only if the caller allows it, and then no smaller than what
+fits into an inner cache.
 
-A prediction is the mean over all ways in which keys may fall. Where keys fall is
-luck, and with few buckets luck is much. Of n objects about n^2 / 2m pairs share a
-bucket, give or take the root of that, so the nodes of a look-up vary by sqrt(1/2m);
-each of n waiters is both who is woken and who is in the way, which makes it
-sqrt(2/m). A few keys that are waited for all the time, as the locks of one driver,
-vary more, and entries without a key are met in any number of queues.
+A prediction is the mean over all ways in which keys may fall into buckets. One
+way of them deviates from it, the more the fewer buckets there are. Of n objects,
+about n^2 / 2m pairs share a bucket, with a deviation of the root of that, so the
+nodes of a lookup deviate by sqrt(1/2m). Each of n waiters is woken itself and is
+examined by wakeups of others, which makes it sqrt(2/m). A few keys that are
+waited for all the time, such as the locks of one driver, deviate more, and
+entries without a key are examined in any number of queues.
 """
 
 import math
@@ -24,38 +25,44 @@ from . import numbers, spread, verdicts
 from .errors import Complaint
 
 PAGE = 4096  # a smaller table saves nothing
-SMALL = 64 << 10  # a larger one is worth shrinking, to this at most
-SHARE, SHARE_OF_MANY = 16, 256  # of memory that the kernel gives one table
-LEAST = 2  # buckets
-ROUGH = 0.15  # of a prediction; twice its luck is more
+SMALL = 64 << 10  # shrink larger tables only, and to this at least
+LEAST = 2  # buckets, see boot_hash_choose()
+MOST = 1 << 31
+ROUGH = 0.15  # of a prediction; twice its deviation is more
+
+# What the kernel gives one table, and all tables together, of memory.
+SHARE, SHARE_OF_ALL = 16, 4
+# Fewest and most buckets of tables with chains whose callers of
+# alloc_large_system_hash() set limits without HASH_SOFT_LIMITS.
+LIMITS = {
+    "tcp-established": (LEAST, 512 << 10),
+    "tcp-bind": (LEAST, 64 << 10),
+    "udp": (256, 64 << 10),
+    "udp-lite": (256, 64 << 10),
+}
 
 KEEP, GROW, SHRINK = "keep", "grow", "shrink"
 
 
 class Plan:
-    """All tables of one name, now and at the next boot."""
+    """One table, now and at the next boot."""
 
-    def __init__(self, name, members):
-        self.name = name
-        self.members = members  # judged, at their peaks
-        self.now = max(one.table.buckets for one in members)
-        self.bucket = max(
-            (one.table.bytes // one.table.buckets for one in members if one.table.buckets),
-            default=0,
-        )
+    def __init__(self, one):
+        table = one.table
+        self.one = one  # judged, at its peak
+        self.name = one.name
+        self.now = table.buckets
+        self.bucket = table.bytes // table.buckets if table.buckets else 0
         self.buckets = self.now
+        self.smaller = None  # buckets, if it may not shrink but could
         self.capped = False
-        self.sized = [one for one in members if can_be_sized(one)]
-
-    @property
-    def bytes_now(self):
-        return sum(one.table.bytes for one in self.members)
+        self.sized = can_be_sized(one)
 
     @property
     def bytes(self):
         if self.buckets == self.now:
-            return self.bytes_now
-        return sum(self.buckets * self.bucket for one in self.members if one.table.buckets)
+            return self.one.table.bytes
+        return self.buckets * self.bucket
 
     @property
     def action(self):
@@ -64,42 +71,45 @@ class Plan:
         return GROW if self.buckets > self.now else SHRINK
 
     def floor(self, size):
-        """Buckets of so many bytes; today's where the moment says nothing."""
-        if any(one.momentary or one.kind == verdicts.DIRECT for one in self.members):
+        """Number of buckets in so many bytes; today's if a reading tells too little."""
+        if self.one.momentary or self.one.kind == verdicts.DIRECT:
             return self.now
         buckets = spread.power_of_two(size / self.bucket) if self.bucket else LEAST
-        return min(max(buckets, LEAST), self.now)
+        least, _ = LIMITS.get(self.name, (LEAST, MOST))
+        return min(max(buckets, least), self.now)
 
-    def meet(self, target, memory):
-        """The smallest size that meets the target in each table of the name."""
+    def meet(self, target, memory, shrink):
+        """Take the smallest size that meets the target."""
         if not self.sized:
             return
-        wanted = max(needed(one, target) for one in self.sized)
-        self.buckets = max(wanted, self.floor(SMALL))
-        if memory and self.bucket:
-            part = SHARE_OF_MANY if self.members[0].table.instance else SHARE
-            most = memory // part // self.bucket
-            most = max(1 << max(most.bit_length() - 1, 1), self.now)
-            self.capped = self.buckets > most
-            self.buckets = min(self.buckets, most)
+        wanted = max(needed(self.one, target), self.floor(SMALL))
+        most = self.most(memory)
+        self.capped = wanted > most
+        self.buckets = min(wanted, most)
+        if self.buckets < self.now and not shrink:
+            self.smaller, self.buckets = self.buckets, self.now
 
-    def predicted(self, one, buckets=None):
-        """Nodes that a look-up in one of the tables would then examine."""
-        return predict(one, self.buckets if buckets is None else buckets)
+    def most(self, memory):
+        """Number of buckets that the kernel allows, at least today's."""
+        _, most = LIMITS.get(self.name, (LEAST, MOST))
+        if memory and self.bucket:
+            most = min(most, memory // SHARE // self.bucket)
+        return max(1 << max(most.bit_length() - 1, 1), self.now)
+
+    @property
+    def predicted(self):
+        """Nodes that a lookup will examine."""
+        return predict(self.one, self.buckets)
 
     def cost_of_half(self):
-        """Nodes that halving costs all look-ups together, for each byte saved."""
+        """Nodes that all lookups together examine more, for each byte saved."""
         half = self.buckets // 2
-        more = sum(
-            (self.predicted(one, half) - self.predicted(one))
-            * (one.counted or one.table.objects or 1)
-            for one in self.sized
-        )
-        return more / (half * self.bucket)
+        more = predict(self.one, half) - self.predicted
+        return more * (self.one.counted or self.one.table.objects or 1) / (half * self.bucket)
 
 
 def can_be_sized(one):
-    """Whether its figures say what another size would do."""
+    """Whether its figures tell what another size would do."""
     if one.kind == verdicts.OFF or one.verdict in ("idle", "skewed"):
         return False
     if one.kind == verdicts.CHAINS:
@@ -127,54 +137,71 @@ def predict(one, buckets):
     return 1 + (one.nodes - 1) * now / buckets
 
 
-def rough(one, buckets):
+def rough(plan):
     """Whether a prediction for another size may well miss by more than ROUGH."""
-    nodes = predict(one, buckets)
-    if nodes is None or one.kind == verdicts.DIRECT or buckets == one.table.buckets:
+    nodes = plan.predicted
+    if nodes is None or plan.one.kind == verdicts.DIRECT or plan.action == KEEP:
         return False
-    luck = math.sqrt((2 if one.kind == verdicts.WAITS else 1 / 2) / buckets)
-    return 2 * luck > ROUGH * nodes
+    deviation = math.sqrt((2 if plan.one.kind == verdicts.WAITS else 1 / 2) / plan.buckets)
+    return 2 * deviation > ROUGH * nodes
 
 
-def plans(judged, names, target, memory=None, budget=None):
-    """A plan for each name, within a budget of bytes for all of them.
+def plans(judged, names, target, memory=None, budget=None, shrink=False):
+    """A plan for each table, within a budget of bytes for all of them.
 
-    Only tables of these names are given another size; the others are there
-    because the budget and the line are for all.
+    Only tables of these names get another size; the others are there because
+    the budget and the line are for all.
     """
-    of_name: dict[str, list] = {}
-    for one in judged:
-        of_name.setdefault(one.table.name, []).append(one)
-    result = [Plan(name, members) for name, members in of_name.items()]
+    result = [Plan(one) for one in judged]
     for plan in result:
         if plan.name in names:
-            plan.meet(target, memory)
+            plan.meet(target, memory, shrink)
         else:
-            plan.sized = []
+            plan.sized = False
     if budget is not None:
         fit(result, budget)
+    if memory:
+        stay_below(result, memory // SHARE_OF_ALL)
     return result
 
 
 def fit(result, budget):
     """Halve where it costs least until all tables together are in the budget."""
-    while (total := sum(plan.bytes for plan in result)) > budget:
+    if not halve(result, budget, lambda plan: plan.floor(PAGE)):
+        total = sum(plan.bytes for plan in result)
+        raise Complaint(
+            f"--budget {budget} bytes: the tables take {total} at least; accepted: {total} or more"
+        )
+
+
+def stay_below(result, most):
+    """Give growing tables less until the kernel will allow all of them.
+
+    The kernel halves the tables that it allocates last; this halves those where
+    it costs least.
+    """
+    before = {plan: plan.buckets for plan in result}
+    halve(result, most, lambda plan: plan.now)
+    for plan in result:
+        plan.capped |= plan.buckets < before[plan]
+
+
+def halve(result, most, floor):
+    """Halve the cheapest tables; False if their floors do not allow so few bytes."""
+    while sum(plan.bytes for plan in result) > most:
         able = [
             plan
             for plan in result
-            if plan.sized and plan.bucket and plan.buckets // 2 >= plan.floor(PAGE)
+            if plan.sized and plan.bucket and plan.buckets // 2 >= floor(plan)
         ]
         if not able:
-            raise Complaint(
-                f"--budget {budget} bytes: the tables take {total} at "
-                f"least; accepted: {total} or more"
-            )
-        cheapest = min(able, key=Plan.cost_of_half)
-        cheapest.buckets //= 2
+            return False
+        min(able, key=Plan.cost_of_half).buckets //= 2
+    return True
 
 
 def line_of(result):
-    """hash_entries= as a whole: what is changed, and what stands there today."""
+    """hash_entries= as a whole: what changes, and what the line has today."""
     words = [
         f"{plan.name}:{word_of(plan)}" for plan in result if plan.action != KEEP or asked_for(plan)
     ]
@@ -182,10 +209,9 @@ def line_of(result):
 
 
 def asked_for(plan):
-    """Whether the table would be another one without a word."""
-    return plan.now and any(
-        one.table.sized_by == "command line" or one.table.name in verdicts.ONE_A_BUCKET
-        for one in plan.members
+    """Whether the table would have another size without a word on the line."""
+    return plan.now and (
+        plan.one.table.sized_by == "command line" or plan.name in verdicts.ONE_A_BUCKET
     )
 
 
@@ -193,7 +219,7 @@ def word_of(plan):
     if (
         plan.action == KEEP
         and plan.name in verdicts.ONE_A_BUCKET
-        and plan.members[0].table.sized_by != "command line"
+        and plan.one.table.sized_by != "command line"
     ):
         return "auto"
     return numbers.short(plan.buckets)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What chance would do with so many objects in so many buckets.
+"""What a random function would do with so many objects in so many buckets.
 
-The theory is told at the top of lib/hash_histogram.c; n objects, m buckets,
-load a = n / m. The lengths of chains are nearly Poisson:
+lib/hash_histogram.c explains the theory. With n objects, m buckets and the
+load factor a = n / m, chain lengths are nearly Poisson:
 
         m a^k / k! e^-a			buckets have k objects,
         m (1 - (1 - 1/m)^n)		are used,
         1 + (n - 1) / 2m		nodes are examined to find an object.
 
-The last is also what another size m would give, and the ground of all advice.
+The last also holds for another size m, so all advice follows from it.
 """
 
 import math
@@ -25,12 +25,12 @@ def used_expected(buckets, objects):
 
 
 def nodes_expected(buckets, objects):
-    """Nodes that a look-up examines; 1 in a table without objects."""
+    """Nodes that a lookup examines; 1 in a table without objects."""
     return 1 + max(objects - 1, 0) / (2 * buckets) if buckets else 1.0
 
 
 def buckets_for(objects, nodes):
-    """The smallest power of two at which a look-up examines no more nodes."""
+    """The smallest power of two at which a lookup examines no more nodes."""
     return power_of_two(max(objects - 1, 0) / (2 * (nodes - 1)))
 
 

@@ -54,15 +54,6 @@ class Table:
         return self.fields["name"]
 
     @property
-    def instance(self):
-        return self.fields.get("instance")
-
-    @property
-    def title(self):
-        """The name, and which of several of it this is."""
-        return f"{self.name} {self.instance}" if self.instance else self.name
-
-    @property
     def buckets(self):
         return self.number("buckets")
 
@@ -80,9 +71,14 @@ class Table:
 
 
 class Copy:
-    """The whole file at one moment; .notes tells what was passed over."""
+    """The whole file at one moment.
+
+    notes	what was passed over
+    host	the machine that it is of, if a recording tells
+    """
 
     def __init__(self):
+        self.host = None
         self.header = {}
         self.tables = []
         self.notes = []

@@ -20,7 +20,7 @@ OF_VERDICT = {
     "oversized": "yellow",
     "idle": "dim",
 }
-IN_A_PIPE = 1000  # columns where nobody reads lines of a screen
+IN_A_PIPE = 1000  # columns, since a pipe has no width
 
 
 class Terminal:
@@ -84,7 +84,15 @@ def columns(lines):
 
 
 def shortened(text, width):
-    """What fits; two dots tell that something is missing."""
+    """The beginning that fits; two dots tell that something is missing."""
     if len(text) <= width:
         return text
     return text[: max(width - 2, 0)] + ".."[:width]
+
+
+def elided(text, width):
+    """The beginning and the end that fit, since names differ in either."""
+    if len(text) <= width:
+        return text
+    kept = max(width - 2, 0)
+    return text[: kept - kept // 2] + ".."[:width] + text[len(text) - kept // 2 :]

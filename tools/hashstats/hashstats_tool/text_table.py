@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Rows of text in columns, no wider than the terminal."""
 
-from .terminal import columns, shortened
+import itertools
 
-SHORTEST_TITLE = 13  # letters that a name keeps when it gets narrow
+from .terminal import columns, elided
+
+SHORTEST_NAME = 13  # letters that a name keeps when it gets narrow
 
 
 def lines(head, rows, judged, terminal, unwanted=()):
@@ -11,7 +13,7 @@ def lines(head, rows, judged, terminal, unwanted=()):
 
     head	names of the columns; the first is left-aligned, so is the last
     rows	cells of a line for each of judged
-    unwanted	heads of columns that go first when the terminal is narrow
+    unwanted	heads of columns that are left out first on a narrow terminal
     """
     gap, cells = fitted(head, [head, *rows], terminal.width, unwanted)
     result = [terminal.colour(gap.join(cells[0]).rstrip(), "bold")]
@@ -21,25 +23,38 @@ def lines(head, rows, judged, terminal, unwanted=()):
 
 
 def fitted(head, rows, width, unwanted):
-    """What parts the columns, and the aligned cells of those that fit.
+    """The gap between columns, and the aligned cells of those that fit.
 
-    A narrow terminal first brings the columns together, then does without some,
-    and at the end shortens names.
+    On a narrow terminal the gap shrinks first. Then percentages are left out,
+    then names are elided to SHORTEST_NAME, then other columns are left out, and
+    at last names get as short as they must.
     """
-    kept, gap = list(head), "  "
-    for dropped in (None, None, *unwanted):
-        if dropped:
-            kept.remove(dropped)
-        picked = [[row[head.index(name)] for name in kept] for row in rows]
-        others = list(zip(*picked))[1:]
-        room = width - sum(max(map(len, column)) + len(gap) for column in others)
-        if room >= max(len(row[0]) for row in picked):
+    percentages = [name for name in unwanted if name.endswith("%")]
+    others = [name for name in unwanted if name not in percentages]
+    steps: list[tuple[str, list, bool]] = [("  ", [], True), (" ", [], True)]
+    steps += [(" ", percentages[:count], True) for count in range(1, len(percentages) + 1)]
+    steps += [(" ", percentages + others[:count], False) for count in range(len(others) + 1)]
+    for gap, dropped, whole in steps:
+        picked = [
+            list(itertools.compress(row, (name not in dropped for name in head))) for row in rows
+        ]
+        longest, *widths = (max(map(len, column)) for column in zip(*picked))
+        room = width - sum(widths) - len(gap) * len(widths)
+        if room >= (longest if whole else min(longest, SHORTEST_NAME)):
             break
-        if gap == " " and room >= SHORTEST_TITLE:
-            break
-        gap = " "
-    picked = [[shortened(row[0], max(room, 1)), *row[1:]] for row in picked]
+    picked = [[elided(row[0], max(room, 1)), *row[1:]] for row in picked]
     aligned = columns(picked)
     for row, cells in zip(aligned, picked):
         row[-1] = cells[-1]
     return gap, aligned
+
+
+def wrapped(text, width):
+    """Words in lines no wider than the terminal."""
+    result: list[str] = []
+    for word in text.split():
+        if result and len(result[-1]) + 1 + len(word) <= width:
+            result[-1] += f" {word}"
+        else:
+            result.append(word)
+    return result

@@ -1,61 +1,63 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A table in a word, and the figures that the word rests on.
+"""The verdict on a table, and the figures behind it.
 
 The first rule that holds gives the verdict:
 
-idle		the table is off, or holds nothing and has counted nothing
-skewed		its chains make a look-up examine half a node or more beyond what
-                chance would, and half as much again of what is above one node,
-                and a hundred pairs of objects share a bucket for no reason:
-                keys collide, and more buckets help little
-crowded		a look-up examines more than 2.5 nodes, that is about three
-                objects a bucket; in a table of wait queues, a wake-up looks at
+idle		the table is off, or it is empty and has counted nothing
+skewed		a lookup examines at least 0.5 nodes more than with a random
+                function, its nodes above one are more than 1.5 times those of
+                a random function, and at least 100 pairs of objects share a
+                bucket without need: keys collide, and more buckets help little
+crowded		a lookup examines more than 2.5 nodes, which is about three
+                objects per bucket; in a table of wait queues, a wakeup examines
                 more than one entry that waits for something else; in a table
-                of one object a bucket, more than a quarter of the look-ups
-                meet another object; both if there were a hundred at least
-oversized	more than 64 KiB for less than one object in 32 buckets, unless
-                its objects are there for moments only
+                with one object per bucket, more than 25 % of the lookups meet
+                another object; the last two need at least 100 of them
+oversized	more than 64 KiB for less than one object per 32 buckets, unless
+                the objects stay for moments only, or the table has one object
+                per bucket and follows memory
 ok		none of these
 
-Waiters stand in a queue for milliseconds: what is there when the file is read
-says little, and those for one same page are in one queue by intention. So
-queues are judged by what their wake-ups met. The same holds for futexes and file
-locks, which do not count: many wait for one, so they are judged by what so many
-objects would give by chance, and are never skewed.
+A waiter stands in a queue for milliseconds, so the waiters at the time of a
+reading say little, and waiters for the same page share a queue on purpose.
+Queues are therefore judged by what their wakeups examined. Futexes and file
+locks have the same problem and no counters: many tasks wait for one of them. So
+they are judged by what a random function would give for as many objects, and are
+never skewed.
 """
 
 from . import spread
 
 WORDS = ("ok", "crowded", "oversized", "skewed", "idle")
-BAD = ("crowded", "skewed")
+BAD = ("crowded", "skewed")  # the worse one last
 
 CROWDED_NODES = 2.5
 CROWDED_FOREIGN = 1.0
 CROWDED_STALE = 0.25
-SKEWED_BEYOND = 0.5  # nodes above those of chance
-SKEWED_TIMES = 1.5  # of what chance has above one node
-SKEWED_PAIRS = 100  # fewer are noise, or too few to care
-ENOUGH = 100  # wake-ups or look-ups whose mean says something
+SKEWED_BEYOND = 0.5  # nodes more than with a random function
+SKEWED_TIMES = 1.5  # the nodes above one of a random function
+SKEWED_PAIRS = 100  # fewer are noise, or too few to matter
+ENOUGH = 100  # wakeups or lookups for a mean
 OVERSIZED_BYTES = 64 << 10
 OVERSIZED_LOAD = 1 / 32
 
 QUEUES = ("folio_wait", "bit_wait")
 ONE_A_BUCKET = ("page",)
-# Who waits, or is being looked up, at this moment.
+# Their objects wait, or are being looked up, and leave within moments.
 MOMENTARY = (*QUEUES, "futex", "dentry_lookup", "blocked_locks")
 
-# Of these many may have one key, and so one chain, at any size.
+# Many objects may have the same key, and so share a chain at any size.
 SAME_KEYS = ("futex", "blocked_locks")
 
 OFF, CHAINS, WAITS, DIRECT = "off", "chains", "queues", "direct"
 
 
 class Judged:
-    """A table with what follows from its figures; None where nothing does."""
+    """A table and what follows from its figures; None where nothing does."""
 
     def __init__(self, table):
         self.table = table
-        self.title = table.title
+        self.name = table.name
         self.kind = kind_of(table)
         self.load = self.used = self.used_expected = None
         self.nodes = self.ideal = None
@@ -66,7 +68,7 @@ class Judged:
         if self.kind != OFF and table.rows:
             self._chains()
         if self.kind == WAITS:
-            # A wake-up is for one entry, and examines the foreign beside it.
+            # A wakeup is for one entry, and examines foreign ones as well.
             self.nodes = None if self.foreign is None else 1 + self.foreign
             self.ideal = None if self.foreign is None else 1.0
         elif self.kind == DIRECT and self.stale_rate is not None:
@@ -93,13 +95,18 @@ class Judged:
         return self.verdict in BAD
 
     @property
+    def severity(self):
+        """0, or how bad the verdict is."""
+        return BAD.index(self.verdict) + 1 if self.bad else 0
+
+    @property
     def enough(self):
-        """Whether what was counted tells of more than a few moments."""
+        """Whether enough was counted for a mean."""
         return self.counted >= ENOUGH
 
     @property
     def counted(self):
-        """Look-ups or wake-ups that were counted."""
+        """Number of lookups or wakeups that were counted."""
         return sum(self.table.number(label) or 0 for label in ("lookups", "wakes", "cache-hits"))
 
 
@@ -123,7 +130,7 @@ def cache_hit_rate(table):
 
 
 def skewed(objects, nodes, ideal):
-    # Each object meets half of the others in its bucket: nodes - 1 of them.
+    # Each object meets half of the others in its bucket, nodes - 1 of them.
     return (
         nodes - ideal >= SKEWED_BEYOND
         and (nodes - ideal) * objects >= SKEWED_PAIRS
@@ -132,12 +139,12 @@ def skewed(objects, nodes, ideal):
 
 
 def verdict(judged):
-    """The word, and its reason in a line."""
+    """The verdict, and its reason in a line."""
     table = judged.table
     if judged.kind == OFF:
         return "idle", "is off"
     if not judged.counted and not table.objects:
-        return "idle", "holds nothing, and has counted nothing"
+        return "idle", "is empty and has counted nothing"
     if judged.kind == WAITS:
         return of_queues(judged)
     if judged.kind == DIRECT:
@@ -148,24 +155,24 @@ def verdict(judged):
 def of_queues(judged):
     foreign = judged.foreign
     if foreign is None or not judged.enough:
-        return "ok", f"fewer than {ENOUGH} wake-ups are counted"
+        return "ok", f"fewer than {ENOUGH} wakeups were counted"
     if foreign > CROWDED_FOREIGN:
-        return "crowded", f"a wake-up looks at {foreign:.3f} entries of others"
-    return "ok", f"a wake-up looks at {foreign:.3f} entries of others"
+        return "crowded", f"a wakeup examines {foreign:.3f} foreign entries"
+    return "ok", f"a wakeup examines {foreign:.3f} foreign entries"
 
 
 def of_direct(judged):
     stale = judged.stale_rate
     if stale is not None and judged.enough and stale > CROWDED_STALE:
-        return "crowded", f"{stale:.0%} of the look-ups meet another object"
-    return of_size(judged) or ("ok", "look-ups seldom meet another object")
+        return "crowded", f"{stale:.0%} of the lookups meet another object"
+    return "ok", "lookups seldom meet another object"
 
 
 def of_chains(judged):
     table = judged.table
     nodes, ideal = judged.nodes, judged.ideal
     if nodes is not None:
-        said = f"{nodes:.3f} nodes a look-up, {ideal:.3f} by chance"
+        said = f"{nodes:.3f} nodes per lookup, {ideal:.3f} with a random function"
         if table.name in SAME_KEYS:
             nodes = ideal
         if skewed(table.objects, nodes, ideal):
@@ -173,12 +180,12 @@ def of_chains(judged):
         if nodes > CROWDED_NODES:
             return "crowded", said
     else:
-        said = "holds nothing just now"
+        said = "is empty now"
     return of_size(judged) or ("ok", said)
 
 
 def of_size(judged):
-    """Too much memory for what is there; None if not."""
+    """The verdict oversized and its reason; None if it does not hold."""
     table = judged.table
     if (
         judged.load is None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """hashstats watch: a view that is refreshed, with what changed since the last.
 
-On a terminal it takes the whole screen and gives it back at the end. In a pipe
-it writes one view behind the other.
+On a terminal it takes the whole screen and restores it at the end. In a pipe it
+writes one view after the other.
 """
 
 import os
@@ -13,7 +13,7 @@ import termios
 import time
 import tty
 
-from . import diff, numbers, sources, text_table, verdicts
+from . import diff, listing, numbers, sources, text_table, verdicts
 from .errors import Complaint
 from .selection import of
 from .terminal import Terminal, shortened
@@ -41,6 +41,7 @@ HOME, TO_END_OF_LINE, TO_END = "\x1b[H", "\x1b[K", "\x1b[J"
 
 def options(parser):
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
+    listing.add_all(parser)
     add_interval(parser, "2")
     parser.add_argument("--count", type=int, metavar="N", help="leave after N views")
 
@@ -71,7 +72,7 @@ def run(options):
         raise Complaint("watch reads again and again; accepted: a file for -f")
     if options.count is not None and options.count < 1:
         raise Complaint(f"--count {options.count}; accepted: views from 1")
-    # What cannot be read is told on the user's screen, not on the other.
+    # A complaint about the first reading goes to the user's screen.
     view = View(options)
     screen = Screen() if view.terminal.is_one else Pipe()
     with screen:
@@ -92,25 +93,33 @@ class View:
         self.last: list = []
         self.time = 0.0
         self.number = 0
+        self.counting = False
         self.read()
 
     def read(self):
-        judged = of(verdicts.of_copy(sources.load(self.options.file)), self.options.tables)
+        copy = sources.load(self.options.file)
+        judged = listing.ordered(of(verdicts.of_copy(copy), self.options.tables))
         now = time.monotonic()
+        self.counting = copy.counting
         self.last, self.judged = self.judged, judged
         self.passed, self.time = now - self.time, now
         self.number += 1
 
     def lines(self):
-        before = {one.title: one for one in self.last}
-        rows = [self.cells(one, before.get(one.title)) for one in self.judged]
+        before = {one.name: one for one in self.last}
+        shown, idle = listing.without_idle(self.judged, self.options)
+        rows = [self.cells(one, before.get(one.name)) for one in shown]
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         title = f"{sources.quoted_path(self.options.file)}  {now}"
+        # In the first line, since a small screen cuts off the last ones.
+        if not self.counting:
+            title += "  counting is off"
         if self.terminal.is_one:
             title += f"  every {self.options.interval} s, q leaves"
         return [
             shortened(title, self.terminal.width),
-            *text_table.lines(HEAD, rows, self.judged, self.terminal, LEAST_WANTED),
+            *text_table.lines(HEAD, rows, shown, self.terminal, LEAST_WANTED),
+            *listing.below(idle, counting=True, live=False, terminal=self.terminal),
         ]
 
     def cells(self, one, before):
@@ -126,7 +135,7 @@ class View:
             verdict = f"{verdict}, was {before.verdict}"
         longest = table.number("longest")
         return (
-            one.title,
+            one.name,
             str(table.buckets) if table.buckets else "off",
             "-" if objects is None else str(objects),
             change,
@@ -141,7 +150,7 @@ class View:
 
 
 class Pipe:
-    """One view behind the other, until nobody reads or we are stopped."""
+    """One view after the other, until the reader leaves or a signal comes."""
 
     def __enter__(self):
         return self
@@ -160,11 +169,11 @@ class Pipe:
 
 
 class Screen:
-    """The whole terminal, which is given back however we end."""
+    """The whole terminal, which is restored however we end."""
 
     def __enter__(self):
         self.keys = sys.stdin.fileno() if sys.stdin and sys.stdin.isatty() else None
-        # A signal while we wait makes this pipe readable, so none comes late.
+        # A signal makes this pipe readable, which ends select().
         self.wake, self.waker = os.pipe()
         os.set_blocking(self.waker, False)
         os.set_blocking(self.wake, False)
@@ -200,12 +209,12 @@ class Screen:
         if len(lines) > height:
             more = len(lines) - height + 1
             lines = [*lines[: height - 1], f".. {more} more; name tables to choose"]
-        # Over the old view, without clearing first: no flicker on a slow line.
+        # Clearing first would flicker on a slow line.
         sys.stdout.write(HOME + f"{TO_END_OF_LINE}\r\n".join(lines) + TO_END_OF_LINE + TO_END)
         sys.stdout.flush()
 
     def left(self, pause, view):
-        """Wait for the next reading; True when the user has had enough."""
+        """Wait for the next reading; True when the user leaves."""
         end = time.monotonic() + pause
         news = [self.wake] + ([] if self.keys is None else [self.keys])
         while (rest := end - time.monotonic()) > 0:
@@ -221,5 +230,5 @@ class Screen:
 
 
 def stop(*_):
-    """As a Ctrl-C, so that the terminal is given back."""
+    """As Ctrl-C, so that the terminal is restored."""
     raise KeyboardInterrupt

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Programs of Debian's package prometheus, which is unpacked and not installed:
+it would start a server on the machine of a developer."""
+
+import functools
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from common import BUILD, lock
+
+FOLDER = BUILD / "prometheus"
+
+
+@functools.cache
+def program(name):
+    """The path of prometheus or promtool; the test is skipped if there is none."""
+    found = shutil.which(name)
+    if found:
+        return Path(found)
+    with lock(BUILD / "prometheus.lock"):
+        if not FOLDER.is_dir():
+            unpack()
+    path = FOLDER / "usr/bin" / name
+    if not path.is_file():
+        pytest.skip("no prometheus here, and its package cannot be had")
+    return path
+
+
+def unpack():
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        done = subprocess.run(
+            ["sh", "-c", "apt-get -q download prometheus && dpkg -x prometheus_*.deb unpacked"],
+            cwd=folder,
+            capture_output=True,
+        )
+        if done.returncode == 0:
+            (Path(folder) / "unpacked").rename(FOLDER)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0
+"""hashstats: forms of the command line, what it suggests, its exit status."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from toyhashstats import FOLDER, SAMPLES, TOOL, environment, file, hashstats, said, table
+
+AFTER = SAMPLES / "after.hashstats"
+GOOD = file(table("dentry", 10, 5))
+BAD = file(table("dentry", 0, 0, 0, 0, 0, 0, 0, 64))
+
+sys.path.insert(0, str(FOLDER))
+
+from hashstats_tool import cli, counting, sources  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    "words,same",
+    [
+        (["-f", AFTER], ["show", "-f", AFTER]),
+        (["dentry", "-f", AFTER], ["show", "dentry", "-f", AFTER]),
+        (["-f", AFTER, "dentry"], ["show", "dentry", "-f", AFTER]),
+        (["-f", AFTER, "show", "inode"], ["show", "inode", "-f", AFTER]),
+        (["--check", "-f", AFTER, "advise"], ["advise", "-f", AFTER]),
+        (["-j", "dentry", "-f", AFTER], ["json", "dentry", "-f", AFTER]),
+        (["show", "-j", "-f", AFTER], ["json", "-f", AFTER]),
+        (["advise", "-j", "-f", AFTER], ["advise", "--json", "-f", AFTER]),
+        (["-V"], ["--version"]),
+        (["help"], ["--help"]),
+        (["help", "diff"], ["diff", "--help"]),
+    ],
+    ids=str,
+)
+def test_forms_that_mean_the_same(words, same):
+    assert said(*words) == said(*same)
+
+
+@pytest.mark.parametrize(
+    "words,meant",
+    [
+        (["shwo"], "show"),
+        (["advice"], "advise"),
+        (["hlep"], "help"),
+        (["help", "shwo"], "show"),
+        (["-f", AFTER, "repotr"], "report"),
+        (["-f", AFTER, "dentri"], "dentry"),
+        (["hist", "inodes", "-f", AFTER], "inode"),
+        (["show", "--chekc"], "--check"),
+        (["advise", "--budgte", "1%"], "--budget"),
+    ],
+    ids=str,
+)
+def test_what_was_meant(words, meant):
+    done = hashstats(*words)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert f"(did you mean {meant}?)" in done.stderr
+
+
+def test_options_of_a_command_before_it():
+    done = hashstats("-n", "1", "watch", "-f", AFTER)
+    assert done.returncode == 2 and "accepted: hashstats watch [OPTION]" in done.stderr
+
+
+def test_diff_wants_before_only():
+    assert "required: BEFORE;" in hashstats("diff").stderr
+
+
+def test_nothing_is_suggested_for_a_word_like_none():
+    assert "mean" not in hashstats("xyzzy", "-f", AFTER).stderr
+    assert "accepted: dentry" in hashstats("xyzzy", "-f", AFTER).stderr
+
+
+@pytest.mark.parametrize("words", [["show", "--nothing"], ["--nothing"], ["hist"]], ids=str)
+def test_complaint_points_to_the_help_that_has_the_options(words):
+    command = words[0] if words[0] in cli.MODULES else "show"
+    assert f"see hashstats {command} --help\n" in hashstats(*words).stderr
+
+
+def test_help_has_what_all_commands_share():
+    text = said("help")
+    for word in (*cli.MODULES, "-f", "--check", "-q", "-V", "Exit status"):
+        assert word in text
+
+
+@pytest.mark.parametrize("text,status", [(GOOD, 0), (BAD, 1), ("nonsense\n", 2)], ids=str)
+def test_quiet_is_for_the_status(text, status):
+    done = hashstats("-q", "--check", "-f", "-", text=text)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert bool(done.stderr) == (status == 2)
+
+
+def test_closed_pipe_is_no_verdict():
+    """With --check a reader that leaves early must not make it 0."""
+    line = "{ sleep 0.2; %s; echo status $? >&2; } | true"
+    for words, status in (("-f {}", 0), ("--check -f {}", 2)):
+        command = f"{sys.executable} {TOOL} {words.format(AFTER)}"
+        done = subprocess.run(
+            ["sh", "-c", line % command], text=True, capture_output=True, env=environment()
+        )
+        assert done.stderr == f"status {status}\n"
+
+
+def test_example_of_the_manual_tells_a_bad_state_from_an_error(tmp_path):
+    """`--check || ...` would also run if the file cannot be read."""
+    manual = (FOLDER / "hashstats.1").read_text().replace("\\-", "-")
+    [line] = [line for line in manual.splitlines() if "--check;" in line]
+    (tmp_path / "hashstats").symlink_to(TOOL)
+    (tmp_path / "sudo").write_text('#!/bin/sh\nexec "$@"\n')
+    (tmp_path / "sudo").chmod(0o755)
+    env = environment()
+    for text, said_so in ((GOOD, False), (BAD, True), ("nonsense\n", False)):
+        done = subprocess.run(
+            ["sh", "-c", line.replace("--check;", "--check -f -;")],
+            input=text,
+            text=True,
+            capture_output=True,
+            env=env | {"PATH": f"{tmp_path}:{env['PATH']}"},
+        )
+        assert ("crowded or skewed" in done.stdout) == said_so
+
+
+# --- on, off, reset -----------------------------------------------------------
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    """A file in place of the kernel's."""
+    path = tmp_path / "hashstats"
+    monkeypatch.setattr(sources, "KERNEL", str(path))
+    return path
+
+
+@pytest.mark.parametrize("word", ["on", "off", "reset"])
+def test_counting(word, kernel, capsys):
+    kernel.write_text("")
+    assert cli.main([word]) == 0
+    assert kernel.read_text() == f"{word}\n"
+    assert capsys.readouterr().out == counting.DONE[word] + "\n"
+
+
+def test_counting_without_such_a_kernel(kernel, capsys):
+    assert cli.main(["on"]) == 2
+    assert "expected a kernel with CONFIG_HASHSTATS" in capsys.readouterr().err
+    assert not kernel.exists()
+
+
+def test_counting_without_the_right(kernel, capsys):
+    kernel.mkdir()
+    assert cli.main(["on"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_json_keeps_the_order_of_the_kernel():
+    text = file(table("uid", 8, 1), table("dentry", 0, 0, 0, 0, 0, 0, 0, 64))
+    assert said("-j", "-f", "-", text=text) == said("json", "-f", "-", text=text)
+    assert said("-j", "--sort", "verdict", "-f", "-", text=text) != said("-j", "-f", "-", text=text)
+
+
+def test_json_tells_whether_it_counts():
+    for word, value in (("on", True), ("off", False)):
+        document = json.loads(said("-j", "-f", "-", text=file(table("uid", 8), counting=word)))
+        assert document["counting"] is value
