@@ -333,19 +333,11 @@ def count_nodes(result, job, load):
 
 
 def counted_tables(text):
-    """{name: counts} of the tables whose lookups or wakeups are counted.
-
-    Of several tables of one name it is the busiest.
-    """
+    """{name: counts} of the tables whose lookups or wakeups are counted."""
     found: dict[str, dict] = {}
     for one in hashstats_file.parse(text).values():
         counts = {label.replace("-", "_"): one[label] for label in COUNTS if label in one}
-        known = found.get(one["name"])
-        if (
-            counts["buckets"]
-            and {"lookups", "wakes"} & set(counts)
-            and not (known and activity(known) >= activity(counts))
-        ):
+        if counts["buckets"] and {"lookups", "wakes"} & set(counts):
             found[one["name"]] = counts | nodes(counts)
     if not any(map(activity, found.values())):
         die("/proc/hashstats counted nothing while the scripts ran")
