@@ -14,7 +14,7 @@ from common import die
 NUMBER = r"<?\d[\d,]*(?:\.\d+)?"
 # What looks like the result of a measurement, and no version of Linux.
 DECIMAL = re.compile(r"(?<![\w.^-])\d+\.\d+(?![\w.]*\d)")
-VERSION = re.compile(r"\b(?:Linux\s+|version |v)\d+\.\d+[.\d]*\b|\b6\.12(?:\.\d+)?\b")
+VERSION = re.compile(r"\b(?:Linux\s+|version |v|BASE=)\d+\.\d+[.\d]*\b|\b6\.12(?:\.\d+)?\b")
 
 
 class Passage(NamedTuple):

@@ -18,6 +18,10 @@ from toyhashstats import hashstats, said
 TOO_SMALL = "hash_entries=dentry:256,inode:128,folio_wait:16,mbcache:16"
 TABLES = ("dentry", "inode", "folio_wait", "mbcache")
 WITHIN = 0.15  # of the nodes that are observed
+# What a wakeup meets depends on which tasks wait at that time, so on how busy the
+# machine is: between two guests it differs more than chance in the hash does.
+DEPENDS_ON_TIME = "folio_wait"
+STEADY = [name for name in TABLES if name != DEPENDS_ON_TIME]
 DISK = "64M"
 
 # Free pages lie in no order, as on a machine that has run for a while: neighbours,
@@ -88,7 +92,10 @@ def test_lookups_cost_what_was_predicted(loop, name):
     advice, after = of(loop.advice["tables"], name), judged(loop.after, name)
     assert advice["action"] == "grow" and not advice["rough"]
     assert after["buckets"] == advice["buckets_new"]
-    assert after["nodes"] == pytest.approx(advice["nodes_predicted"], rel=WITHIN)
+    if name in STEADY:
+        assert after["nodes"] == pytest.approx(advice["nodes_predicted"], rel=WITHIN)
+    else:
+        assert after["nodes"] < judged(loop.before, name)["nodes"] / 2
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -103,13 +110,8 @@ def test_status_for_scripts(loop):
 
 
 def test_nothing_is_left_to_grow(loop):
-    """Advised again, the tables that grew stay as they are.
-
-    How many entries a wakeup examines depends on when tasks wait, so on how
-    busy the machine is: folio_wait may be advised to grow once more.
-    """
+    """Advised again, the tables that grew stay as they are."""
     again = json.loads(said("advise", "--json", "-f", "-", text=loop.after))
-    steady = [name for name in TABLES if name != "folio_wait"]
-    assert {name: of(again["tables"], name)["action"] for name in steady} == dict.fromkeys(
-        steady, "keep"
+    assert {name: of(again["tables"], name)["action"] for name in STEADY} == dict.fromkeys(
+        STEADY, "keep"
     )
