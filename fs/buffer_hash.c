@@ -18,8 +18,8 @@
  * - has the key that it was added with, and is mapped. Nothing sets b_bdev and
  *   b_blocknr of a mapped buffer: blkdev_get_block() is called for buffers that
  *   are not mapped. discard_buffer() removes a buffer from the table before it
- *   unmaps it. So truncation of the device (kill_bdev()) leaves none, and
- *   neither does a change of its block size, which begins and ends with that.
+ *   unmaps it. So truncation of the device (kill_bdev()) leaves none. A change
+ *   of its block size begins with that, and a lookup compares b_size.
  *   b_size never changes. If the buffer is added again, it has the same key,
  *   since this follows from the place of its folio. So a lookup that is at this
  *   buffer meanwhile stays in the same chain.
@@ -30,7 +30,8 @@
  * drop_buffers() and __buffer_migrate_folio() need all buffers of a folio
  * without a reference, from their test of b_count until they are done. Lookups
  * in the page cache cannot take a reference meanwhile: the folio lock and
- * i_private_lock prevent it. Lookups in the table take neither. Therefore the
+ * i_private_lock prevent it, during migration on Linux 7.3 the folio lock and
+ * BH_Migrate. Lookups in the table check none of these. Therefore the
  * test freezes the reference counts (buffer_hash_freeze()): it changes b_count
  * from 0 to BUFFER_FROZEN, a large negative number, by one atomic operation. If
  * one buffer has a reference, the test fails and thaws the others. A lookup
@@ -39,7 +40,7 @@
  *
  * - The lookup: then the test fails, and the buffers are busy.
  * - The freeze: then the lookup gets no reference, and goes to the page cache,
- *   where it waits for the lock.
+ *   where it waits for the lock, or returns nothing if it finds BH_Migrate.
  *
  * A buffer that was removed from the table may still be seen by a lookup that
  * has read the chain before. So all buffers that have ever been in the table
@@ -51,8 +52,10 @@
  * the freeze, in buffer_hash_evict().
  *
  * Migration thaws the buffers when they point to the new folio, before it
- * unlocks i_private_lock, under which others take references without a test.
- * The buffers remain in the table.
+ * unlocks i_private_lock, under which others take references without a test,
+ * or, on Linux 7.3, before it clears BH_Migrate. The buffers remain in the table.
+ * mmb_sync() of Linux 7.3 takes references without a test at any time. A thaw
+ * adds to b_count, so it keeps them.
  *
  * A lookup that runs at the same time as discard_buffer() may return the buffer
  * or miss it, like a lookup in the LRU or in the page cache. A lookup that begins

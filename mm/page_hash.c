@@ -68,7 +68,8 @@
  *   longer has all of its indices, or no longer has the mapping.
  * - Truncation, invalidation, reclaim: these clear the mapping of the folio and
  *   remove it from the tree in one critical section of the lock of the tree.
- *   A lookup that begins after truncation does not find the folio.
+ *   A lookup that begins after truncation does not find the folio. Folios of
+ *   RWF_DONTCACHE are invalidated when they are no longer needed.
  * - Shadow entries and values are never in a slot. They are found in the tree.
  * - DAX: its entries are values. Its struct pages are never in a slot.
  * - shmem: a folio may leave its mapping for the swap cache and come back up to

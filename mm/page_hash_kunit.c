@@ -7,7 +7,6 @@
  */
 
 #include <kunit/test.h>
-#include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -228,14 +227,16 @@ static void page_hash_test_swapbacked(struct kunit *test)
 
 static void page_hash_test_shmem(struct kunit *test)
 {
-	struct file *file;
+	struct vm_area_struct *vma;
 
 	if (!IS_ENABLED(CONFIG_SHMEM))
 		kunit_skip(test, "no shmem");
-	file = shmem_file_setup("page_hash_test", PAGE_SIZE, 0);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
-	KUNIT_EXPECT_FALSE(test, page_hash_serves(file->f_mapping));
-	fput(file);
+	vma = kunit_kzalloc(test, sizeof(*vma), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, vma);
+	vma->vm_end = PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, 0, shmem_zero_setup(vma));
+	KUNIT_EXPECT_FALSE(test, page_hash_serves(vma->vm_file->f_mapping));
+	fput(vma->vm_file);
 }
 
 /* secretmem marks folios up to date before it adds them. */

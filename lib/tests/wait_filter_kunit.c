@@ -12,6 +12,7 @@
 
 #include <kunit/test.h>
 #include <linux/completion.h>
+#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/hashstats_walk.h>
 #include <linux/kthread.h>
@@ -535,6 +536,7 @@ static void wait_filter_test_by_hand(struct kunit *test)
 struct sleeper {
 	struct task_struct	*task;
 	bool			started;
+	bool			pinned;
 	struct completion	done;
 	int			(*wait)(struct sleeper *sleeper);
 	unsigned long		*word;
@@ -544,11 +546,20 @@ struct sleeper {
 
 static struct sleeper sleepers[16];
 
+static void pin_to_first_cpu(void)
+{
+	unsigned int cpu = cpumask_first(cpu_online_mask);
+
+	set_cpus_allowed_ptr(current, cpumask_of(cpu));
+}
+
 static int sleeper_thread(void *data)
 {
 	struct sleeper *sleeper = data;
 
 	allow_signal(SIGKILL);
+	if (sleeper->pinned)
+		pin_to_first_cpu();
 	WRITE_ONCE(sleeper->started, true);
 	sleeper->result = sleeper->wait(sleeper);
 	complete(&sleeper->done);
@@ -712,28 +723,41 @@ static void wait_filter_test_folio_lock(struct kunit *test)
 	folio_put(folio);
 }
 
+/* Unlock and lock again before a task that this wakes can lock the folio. */
+static bool steal_lock(struct folio *folio)
+{
+	folio_unlock(folio);
+	return folio_trylock(folio);
+}
+
 /*
- * If the lock was stolen too often, or at once with an unfairness of 0, it is
- * handed over. It is never free in between.
+ * A task from which the lock was stolen too often gets it handed over: it is
+ * never free in between. This thread steals it. It runs on the CPU of the other
+ * tasks, and they cannot preempt it.
  */
 static void wait_filter_test_hand_off(struct kunit *test)
 {
-	int unfairness = sysctl_page_lock_unfairness;
 	struct folio *folio = new_folio(test);
+	unsigned long end;
 	unsigned int i;
 
-	sysctl_page_lock_unfairness = 0;
+	/* Each case has a thread of its own. */
+	pin_to_first_cpu();
+	sched_set_fifo(current);
 	__folio_set_locked(folio);
 	for (i = 0; i < 4; i++) {
 		sleepers[i].folio = folio;
+		sleepers[i].pinned = true;
 		sleeper_start(test, &sleepers[i], lock_folio);
+		sleepers[i].pinned = false;
 	}
-	/* They have read the unfairness. */
-	sysctl_page_lock_unfairness = unfairness;
-	for (i = 0; i < 4; i++) {
-		folio_unlock(folio);
+	for (i = 0, end = jiffies + PATIENCE; i < 4; i++) {
+		while (steal_lock(folio)) {
+			KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
+			/* The task that was woken adds itself again. */
+			msleep(20);
+		}
 		KUNIT_EXPECT_TRUE(test, folio_test_locked(folio));
-		KUNIT_EXPECT_FALSE(test, folio_trylock(folio));
 		KUNIT_ASSERT_TRUE(test, sleeper_ends(&sleepers[i]));
 	}
 	folio_unlock(folio);
