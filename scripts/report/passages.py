@@ -10,11 +10,13 @@ import string
 from typing import NamedTuple
 
 from common import die
+from series import topics
 
 NUMBER = r"<?\d[\d,]*(?:\.\d+)?"
 # What looks like the result of a measurement, and no version of Linux.
 DECIMAL = re.compile(r"(?<![\w.^-])\d+\.\d+(?![\w.]*\d)")
-VERSION = re.compile(r"\b(?:Linux\s+|version |v|BASE=)\d+\.\d+[.\d]*\b|\b6\.12(?:\.\d+)?\b")
+BASES = "|".join(map(re.escape, topics.bases()))
+VERSION = re.compile(rf"\b(?:Linux\s+|version |v)\d+\.\d+[.\d]*\b|\b(?:{BASES})(?:\.\d+)?\b")
 
 
 class Passage(NamedTuple):

@@ -134,7 +134,7 @@ def page_hash(of):
 
 def buffers(of):
     yield passage(
-        "A lookup that the LRU misses takes {:.3f} of mainline's instructions with blocks of 1 "
+        "lookup that the LRU misses takes {:.3f} of mainline's instructions with blocks of 1 "
         "KiB, {:.3f} with 4 KiB",
         *buffer_misses(of),
     )
