@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 export KERNEL BASE TOPIC MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR \
 	RESULTS KEEP TESTS SUITES V
 
-.PHONY: help python setup tree export mail check-series kernel deb boot shell \
+.PHONY: help python setup tree export mail check-series check-bases kernel deb boot shell \
 	kunit lint test test-long bench bench-compare report install-tools \
 	uninstall-tools clean distclean
 .NOTPARALLEL:
@@ -33,6 +33,9 @@ help:
 	echo "  make export        write that tree's commits back to series/ and the new files"
 	echo "  make mail          the mail set of each topic, proven equal to the composed tree"
 	echo "  make check-series  every file brought once, patches apply, white space"
+	echo "  make check-bases KERNEL=PATH"
+	echo "                     which patches apply to that kernel, of whatever version, and"
+	echo "                     why others do not"
 	echo "  make kernel        build the patched kernel only"
 	echo "  make deb           Debian packages of the patched kernel for a real machine, and"
 	echo "                     of hashstats"
@@ -85,7 +88,7 @@ python:
 		echo "boothash: $(PYTHON) is $$($(PYTHON) -V 2>&1); accepted: Python 3.11 or newer (PYTHON=...)" >&2; exit 2; }
 
 # Each verb is a function in scripts/; cli.py knows which.
-setup tree export mail check-series kernel deb boot shell kunit lint test test-long \
+setup tree export mail check-series check-bases kernel deb boot shell kunit lint test test-long \
 bench-compare report install-tools uninstall-tools clean distclean: python
 	$(SCRIPT) $@
 

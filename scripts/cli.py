@@ -17,6 +17,7 @@ VERBS = {
     "export": "series.export:export",
     "mail": "series.mail:mail",
     "check-series": "series.check:check",
+    "check-bases": "series.check_bases:check",
     "clean": "series.cleanup:clean",
     "distclean": "series.cleanup:distclean",
     "kernel": "kernel.build:kernel",

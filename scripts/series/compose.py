@@ -165,23 +165,26 @@ def replace(name: str, text: str, repo: Path, env: Env) -> None:
 
 
 def refusal(patch: Patch, said: str) -> str:
-    """One line for what `git apply` says."""
-    where = patch.path.relative_to(ROOT)
+    """One line for what `git apply` says of a patch of the base."""
     linux = f"Linux {source.version()} with the patches before it"
+    return f"{patch.path.relative_to(ROOT)}: {reason(patch, said, linux)}"
+
+
+def reason(patch: Patch, said: str, linux: str) -> str:
     match = re.search(r"error: patch failed: (\S+):(\d+)", said)
     if match:
         number = patchfile.hunk_at(patch.diff, match[1], int(match[2]))
         hunk = f"hunk {number}" if number else "a hunk"
-        return f"{where}: {hunk} of {match[1]} (line {match[2]}) does not apply to {linux}"
+        return f"{hunk} of {match[1]} (line {match[2]}) does not apply to {linux}"
     match = re.search(r"error: (\S+): does not exist in index", said)
     if match:
-        return f"{where}: changes {match[1]}, which is not in {linux}"
+        return f"changes {match[1]}, which is not in {linux}"
     match = re.search(r"<stdin>:(\d+): (.*?)\.?\n", said)
     if match:
         line = patch.diff.splitlines()[int(match[1]) - 1]
-        return f"{where}: {match[2]} in the line {line!r}"
+        return f"{match[2]} in the line {line!r}"
     errors = [line for line in said.splitlines() if line.startswith("error")]
-    return f"{where}: {(errors or ['git apply failed'])[0]}"
+    return (errors or ["git apply failed"])[0]
 
 
 def check_brings(series: list[Patch], repo: Path) -> None:

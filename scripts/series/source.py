@@ -17,7 +17,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from common import BUILD, Step, die, lock, setting, step
 from common.archive import fetch_package
@@ -207,9 +207,17 @@ def content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     return file.read()
 
 
+class Tree(NamedTuple):
+    """A kernel's source, and what tells it from an older state of the same place."""
+
+    source: Folder | Tarball
+    fingerprint: str
+    version: str
+
+
 @functools.cache
-def found() -> tuple[Folder | Tarball, str, str]:
-    """(source, fingerprint, version) of the base kernel, checked."""
+def any_tree() -> Tree:
+    """The kernel's source, of whatever version."""
     ensure_packages("source")
     path, _ = location()
     source = Folder(path) if path.is_dir() else Tarball(path)
@@ -221,53 +229,62 @@ def found() -> tuple[Folder | Tarball, str, str]:
         cache[str(path)] = known
         CACHE.parent.mkdir(parents=True, exist_ok=True)
         CACHE.write_text(json.dumps(cache, indent=1))
-    check_version(path, known["version"])
-    return source, print_, known["version"]
-
-
-def check_version(path: Path, version: str | None) -> None:
-    if version is None:
+    if known["version"] is None:
         die(
             f"{path}: not a Linux source tree (no Makefile with VERSION, "
             f"PATCHLEVEL and SUBLEVEL); {accepted()}"
         )
-    if not version.startswith(base_name() + "."):
-        die(f"{path}: this is Linux {version}; {accepted()}")
+    return Tree(source, print_, known["version"])
 
 
 def version() -> str:
     """The base's version, such as 6.12.117."""
-    return found()[2]
+    found = any_tree().version
+    if not found.startswith(base_name() + "."):
+        die(f"{location()[0]}: this is Linux {found}; {accepted()}")
+    return found
 
 
 def version_dir() -> Path:
     """Where everything made from this base lives."""
+    version()
+    return tree_dir()
+
+
+def tree_dir() -> Path:
+    """Where everything made from the kernel's source lives."""
     path, given = location()
-    if not given:
-        return BUILD / version()
-    mark = hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
-    return BUILD / f"{version()}-kernel-{mark}"
+    name = any_tree().version
+    if given:
+        name += "-kernel-" + hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
+    return BUILD / name
+
+
+def base_repo() -> Path:
+    """A bare git repository whose tag `base` is the pristine kernel."""
+    version()
+    return any_repo()
 
 
 @functools.cache
-def base_repo() -> Path:
-    """A bare git repository whose tag `base` is the pristine kernel."""
-    source, print_, _ = found()
-    repo = version_dir() / "base.git"
+def any_repo() -> Path:
+    """The same of whatever version."""
+    tree = any_tree()
+    repo = tree_dir() / "base.git"
     stamp = repo / "boothash-fingerprint"
-    with lock(version_dir() / "base.lock"):
-        if not stamp.is_file() or stamp.read_text() != print_:
-            import_base(source, repo)
-            stamp.write_text(print_)
+    with lock(tree_dir() / "base.lock"):
+        if not stamp.is_file() or stamp.read_text() != tree.fingerprint:
+            import_base(tree, repo)
+            stamp.write_text(tree.fingerprint)
     return repo
 
 
-def import_base(source: Folder | Tarball, repo: Path) -> None:
+def import_base(tree: Tree, repo: Path) -> None:
     if not (repo / "HEAD").is_file():
         gitcmd.git("init", "--quiet", "--bare", str(repo))
         gitcmd.git("config", "gc.auto", "0", repo=repo)
         gitcmd.git("config", "core.compression", "1", repo=repo)
-    with step(f"import Linux {version()}") as progress:
+    with step(f"import Linux {tree.version}") as progress:
         command = [
             "git",
             *gitcmd.OPTIONS,
@@ -282,23 +299,23 @@ def import_base(source: Folder | Tarball, repo: Path) -> None:
             command, stdin=subprocess.PIPE, env=gitcmd.clean_environment()
         ) as process:
             assert process.stdin
-            feed(process.stdin, source, progress)
+            feed(process.stdin, tree, progress)
             process.stdin.close()
         if process.returncode:
-            die(f"git fast-import of {source.path} failed")
+            die(f"git fast-import of {tree.source.path} failed")
 
 
-def feed(stream: IO[bytes], source: Folder | Tarball, progress: Step) -> None:
+def feed(stream: IO[bytes], tree: Tree, progress: Step) -> None:
     """Write the fast-import stream of one commit that holds every file."""
     name, mail = PERSON
-    message = f"Linux {version()}\n".encode()
+    message = f"Linux {tree.version}\n".encode()
     stream.write(
         f"commit refs/tags/base\ncommitter {name} <{mail}> {DATE} "
         f"+0000\ndata {len(message)}\n".encode()
         + message
     )
     stream.write(b"deleteall\n")
-    for count, (path, mode, data) in enumerate(source.entries(), 1):
+    for count, (path, mode, data) in enumerate(tree.source.entries(), 1):
         if path == ".gitignore":
             data = DEBIAN_IGNORES.sub(b"", data)
         # Quoted, so that no byte of a name can be taken for syntax.

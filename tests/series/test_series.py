@@ -587,6 +587,30 @@ def test_commit_out_of_order_is_named(topics):
     assert "`mm: late` of the topic toys stands behind commits of later" in topics.refused("export")
 
 
+def test_which_patches_apply_to_another_kernel(topics):
+    """Those that do not are left out, and those behind them are tried."""
+    kernel = str(topics.newer)
+    (topics.newer / "Makefile").write_text("VERSION = 7\nPATCHLEVEL = 9\nSUBLEVEL = 1\n")
+    said = topics.series("check-bases", KERNEL=kernel)
+    assert said.returncode == 1
+    assert f"{SECOND}: hunk 1 of mm/filemap.c (line 8) does not apply to Linux 7.9.1" in said.stdout
+    assert "series/later/01-later.patch: applies\n" in said.stdout
+    assert "2 of 3 patches apply to Linux 7.9.1" in said.stdout
+    write_files(topics.newer, {"mm/filemap.c": KERNEL["mm/filemap.c"]})
+    assert "3 of 3 patches apply to Linux 7.9.1" in topics.good("check-bases", KERNEL=kernel)
+
+
+def test_patch_that_mainline_has_is_named(topics):
+    text = KERNEL["mm/filemap.c"].replace("int line_25;", "long line_25;")
+    write_files(topics.newer, {"mm/filemap.c": text})
+    said = topics.series("check-bases", KERNEL=str(topics.newer))
+    assert "01-later.patch: is in this kernel already" in said.stdout
+
+
+def test_check_bases_asks_for_a_kernel(topics):
+    assert "KERNEL=PATH names the kernel to try" in topics.refused("check-bases", KERNEL="")
+
+
 # --- what is mailed -----------------------------------------------------------
 
 
