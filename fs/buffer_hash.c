@@ -66,7 +66,7 @@
  *
  * - hlist_bl_set_first_rcu() in buffer_hash_add() orders the key and the link of
  *   a buffer before the buffer becomes visible. It pairs with the address
- *   dependency from hlist_bl_first_rcu(), or from READ_ONCE() of a link, to the
+ *   dependency from READ_ONCE() of the first link, or of a later one, to the
  *   reads of the buffer in buffer_hash_find().
  * - atomic_inc_unless_negative(), if successful, is a full barrier. It orders
  *   the second comparison of the key, and all that the caller does with the
@@ -84,7 +84,8 @@
  * holds it knows that no other task adds or removes the buffer, and can test
  * BH_Hashed without a lock. Code that writes b_state as a whole would lose
  * BH_Hashed and BH_RCU_Free: nilfs2 does so when it copies buffers, but to
- * folios of its own mappings; map_buffer_to_folio() does so, but to new buffers.
+ * folios of its own mappings; map_buffer_to_folio() does so, but to new buffers;
+ * affs does so while it has a reference, when nobody changes these bits.
  *
  * Bit 0 of a bucket is its lock. Only tasks that add or remove a buffer take it.
  * Lock order: folio lock, then the buffer lock (discard_buffer()) or
@@ -176,6 +177,14 @@ static bool has_key(const struct buffer_head *bh,
 	       READ_ONCE(bh->b_bdev) == bdev;
 }
 
+/* In newer kernels hlist_bl_first_rcu() leaves the lock bit in. */
+static struct hlist_bl_node *first_of(const struct hlist_bl_head *bucket)
+{
+	unsigned long first = (unsigned long)READ_ONCE(bucket->first);
+
+	return (struct hlist_bl_node *)(first & ~LIST_BL_LOCKMASK);
+}
+
 /**
  * buffer_hash_find - find a buffer of a block device
  * @bdev: the device
@@ -194,7 +203,7 @@ struct buffer_head *buffer_hash_find(struct block_device *bdev, sector_t block,
 	unsigned int nodes = 0;
 
 	rcu_read_lock();
-	for (node = hlist_bl_first_rcu(bucket_of(bdev, block)); node;
+	for (node = first_of(bucket_of(bdev, block)); node;
 	     node = READ_ONCE(bh->b_hash_next)) {
 		bh = buffer_of(node);
 		nodes++;

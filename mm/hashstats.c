@@ -168,6 +168,14 @@ static void read_counters(unsigned int number, struct hashstats *stats)
 	mutex_unlock(&reset_lock);
 }
 
+/* In newer kernels hlist_bl_first_rcu() leaves the lock bit in. */
+static const struct hlist_bl_node *first_of(const struct hlist_bl_head *head)
+{
+	unsigned long first = (unsigned long)READ_ONCE(head->first);
+
+	return (const struct hlist_bl_node *)(first & ~LIST_BL_LOCKMASK);
+}
+
 /* The caller holds the guard of the bucket. */
 static unsigned int count_objects(enum hashstats_chain chain, const void *head)
 {
@@ -184,7 +192,7 @@ static unsigned int count_objects(enum hashstats_chain chain, const void *head)
 			node = READ_ONCE(node->next);
 		break;
 	case HASHSTATS_HLIST_BL:
-		bl = hlist_bl_first_rcu((struct hlist_bl_head *)head);
+		bl = first_of(head);
 		for (; bl && length < HASHSTATS_CHAIN_MAX; length++)
 			bl = READ_ONCE(bl->next);
 		break;
