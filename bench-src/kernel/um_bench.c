@@ -5,8 +5,10 @@
 #include <linux/minmax.h>
 #include <linux/reboot.h>
 #include <linux/sizes.h>
+#include <linux/smp.h>
 #include <linux/sort.h>
 #include <linux/time64.h>
+#include <linux/version.h>
 
 #include <os.h>
 
@@ -86,7 +88,12 @@ void evict_caches(void)
  */
 void power_off(void)
 {
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
 	os_timer_disable();
 	os_timer_disable();
+#else
+	os_timer_disable(raw_smp_processor_id());
+	os_timer_disable(raw_smp_processor_id());
+#endif
 	kernel_power_off();
 }

@@ -18,9 +18,12 @@ from common.packages import ensure_packages
 from guest import limits
 from guest.accelerator import QEMU
 from kernel import build
-from series import worktree
+from series import source, worktree
 
-FOLDER = BUILD / "bench"
+# Of each base by itself.
+FOLDER = BUILD / (
+    "bench" if source.base_name() == source.DEFAULT else f"bench-{source.base_name()}"
+)
 
 
 class Kept:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from bench.cases import (
     atomics,
     buffer,
+    contention,
     crowd,
     dentry,
     functions,
@@ -32,6 +33,7 @@ from bench.record import Result, kept, newest, table
 from common import ROOT, Failure, die, flag
 from common.packages import ensure_packages
 from guest import vm
+from series import source
 
 
 class Benchmark(NamedTuple):
@@ -41,6 +43,7 @@ class Benchmark(NamedTuple):
     from run to run: times, what concurrent processors do, and keys that are
     addresses.  `near` matches figures that repeat to 1 %: instructions, and
     what depends on the order of tasks.  All other figures repeat exactly.
+    `base` is the one that alone can run it.
     """
 
     module: ModuleType
@@ -49,6 +52,7 @@ class Benchmark(NamedTuple):
     long: int
     noisy: str = ""
     near: str = r".*insn"
+    base: str = ""
 
 
 NEAR = 0.01
@@ -66,6 +70,7 @@ BENCHMARKS = {
         r"const_|random_|constant_\w+_worst$",
     ),
     "halfmd4": Benchmark(halfmd4, 15, 160, 700, r".*"),
+    "contention": Benchmark(contention, 10, 120, 1200, r".*", base="7.3"),
     "mbcache": Benchmark(mbcache, 20, 40, 600, r".*"),
     "hashstats": Benchmark(hashstats, 30, 60, 900, r"read_ms|longest_stretch"),
     "wake": Benchmark(wake, 70, 250, 1300, r"(?!boot_size)"),
@@ -105,6 +110,9 @@ def size() -> str:
 def measure(name: str) -> None:
     """Run a benchmark, which fills a Result and prints its tables."""
     ensure_packages("source", "build", "boot")
+    base = BENCHMARKS[name].base
+    if base not in ("", source.base_name()):
+        die(f"bench-{name}: Linux {source.base_name()} cannot run it; accepted: BASE={base}")
     result = Result(name, size())
     module = BENCHMARKS[name].module
     module.measure(result, module.LOADS[size()])
@@ -132,10 +140,11 @@ def bench(name: str) -> int:
 def every() -> int:
     """make bench: a benchmark that fails is named at the end; the others run."""
     failed: list[str] = []
-    for number, name in enumerate(BENCHMARKS):
-        left = sum(map(seconds, list(BENCHMARKS)[number:]))
+    wanted = [name for name, one in BENCHMARKS.items() if one.base in ("", source.base_name())]
+    for number, name in enumerate(wanted):
+        left = sum(map(seconds, wanted[number:]))
         print(
-            f"\n== bench-{name}, {number + 1} of {len(BENCHMARKS)}, about "
+            f"\n== bench-{name}, {number + 1} of {len(wanted)}, about "
             f"{duration(seconds(name))} of {duration(left)} left, without builds"
         )
         try:
@@ -144,7 +153,7 @@ def every() -> int:
             print(f"bench-{name}: {error}", file=sys.stderr)
             failed.append(name)
     print(
-        f"\n{len(BENCHMARKS) - len(failed)} benchmarks done"
+        f"\n{len(wanted) - len(failed)} benchmarks done"
         + (f", {len(failed)} failed: {', '.join(failed)}" if failed else "")
     )
     return bool(failed)

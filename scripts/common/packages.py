@@ -16,6 +16,7 @@ GROUPS = {
     "debian-source": "linux-source-6.12",
     "build": "gcc make bc flex bison libelf-dev libssl-dev libc6-dev cpio "
     "kmod rsync ccache perl lz4 zstd",
+    "arm64": "gcc-aarch64-linux-gnu",
     "python": "python3-venv",
     "boot": "qemu-system-x86 busybox-static e2fsprogs kmod udev",
     "check": "sparse gdb groff-base python3-ply python3-git liburcu-dev zsh",

@@ -5,10 +5,12 @@ ROWS are figures in three columns, mainline, series and ratio; README has
 those that are marked.  What needs more columns is a section of its own.
 """
 
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.cases import contention as bench_contention
 from bench.cases import dentry as bench_dentry
 from bench.cases import functions as bench_functions
 from bench.cases import halfmd4 as bench_halfmd4
@@ -158,6 +160,17 @@ def mbcache(op, cache="hot"):
     return values
 
 
+def contended(op, threads):
+    def values(of):
+        result = of.get("contention")
+        return tuple(
+            statistics.median(bench_contention.times(result, side, op, threads))
+            for side in ("base", "ours")
+        )
+
+    return values
+
+
 def halfmd4(length, series=""):
     def values(of):
         rows = bench_halfmd4.chosen(of.get("halfmd4"), *bench_halfmd4.SERIES[series])
@@ -263,6 +276,13 @@ ROWS = (
         "instructions",
         inode_insns("create", "all_insns"),
         ".0f",
+    ),
+    Row(
+        "contention",
+        "ilookup5() on two CPUs at once, Linux 7.3",
+        "ns",
+        contended("find_inode", 2),
+        readme=True,
     ),
     Row(
         "xattr",
@@ -374,8 +394,9 @@ INTRODUCTION = (
         "The figures of each part, with the command that measures them again. ``make report "
         "KEEP=1`` writes this page from the files in results/ of the series' repository, which "
         "have every single run. Instructions and counts are exact, since the processor is "
-        "emulated. Nanoseconds are of user-mode Linux or of a program, on one processor. "
-        "A ratio is the series divided by mainline 6.12."
+        "emulated. Nanoseconds are of user-mode Linux or of a program, on one processor "
+        "where nothing else is said. A ratio is the series divided by mainline, which is "
+        "6.12 where nothing else is said."
     )
     + "\n"
     + wrapped(
@@ -664,12 +685,45 @@ def rates(of):
 
 
 # Title, benchmarks, and what comes behind the table of their rows.
+# What a CPU does again and again, with objects of its own.
+CONTENDED = {
+    "create_evict": "make an inode, hash it, evict it",
+    "find_inode": "find an inode by ilookup5()",
+    "lock_bit": "lock and unlock a bit that nobody waits for",
+    "find_buffer": "find a buffer beyond the CPU's 16 (BUFFER_HASH)",
+    "recreate_entry": "delete an mbcache entry and create it",
+}
+
+
+def contention(of):
+    result = of.get("contention")
+    rows = []
+    for op, text in CONTENDED.items():
+        for threads in (1, 2):
+            base, again, ours = (
+                statistics.median(bench_contention.times(result, side, op, threads))
+                for side in ("base", "again", "ours")
+            )
+            rows.append(
+                (text, threads, f"{base:.0f}", f"{ours:.0f}", ratio(base, ours), ratio(base, again))
+            )
+    yield wrapped(
+        "On Linux 7.3, in user-mode Linux with two CPUs: each is a thread of the host, so "
+        "locks and lines of cache are contended for. Every CPU has objects of its own, and an "
+        "inode of each CPU is in a file system of its own. What they share are the tables and "
+        "their locks. One CPU is the control, and mainline against itself is the noise. The "
+        "median of all rounds, in nanoseconds of an operation:"
+    )
+    yield simple_table(("operation", "CPUs", "mainline", "series", "ratio", "noise"), rows)
+
+
 SECTIONS: tuple[tuple[str, tuple[str, ...], Callable | None], ...] = (
     ("Lookups of names, and reading the file", ("hashstats",), reading),
     ("Wakeups", ("herd", "wake"), herds),
     ("The function of the inode table", ("spread",), inodes),
     ("Functions on the keys of a running kernel", ("functions",), functions),
     ("The inode table's locks", ("inode",), locks),
+    ("Two processors at once", ("contention",), contention),
     ("The size of the dentry table", ("dentry",), dentry),
     ("Extended attributes", ("xattr", "mbcache"), xattrs),
     ("Users, quotas, timers and others", ("crowd",), None),

@@ -26,6 +26,10 @@ def vfs(of):
         "an inode examines {:.0f} times the nodes on an ext4",
         measured.pattern("ext4 64 of 8192")(of)[0],
     )
+    yield passage(
+        "ilookup5() on two CPUs at once takes {:.0f} ns instead of {:.0f}",
+        *measured.contended("find_inode", 2)(of)[::-1],
+    )
 
 
 def wait(of):

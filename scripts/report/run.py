@@ -28,6 +28,7 @@ from report import pagecache as report_pagecache
 from report import wakeups as report_wakeups
 from report.page import NEVER, Section, heading, simple_table, wrapped
 from report.stored import Results, machines
+from series import source
 
 FOLDER = BUILD / "report"
 PAGE = Path("Documentation/admin-guide/hashstats-results.rst")
@@ -86,11 +87,14 @@ def keep(folder, root=ROOT):
 def keep_results(folder, stored):
     """The newest result of each benchmark replaces a stored one that is older.
 
-    So there is one for each, of whatever machine.
+    So there is one for each, of whatever machine, and of the default base unless
+    only another one can run it.
     """
     target = stored / folder.name
     target.mkdir(exist_ok=True)
-    for name in BENCHMARKS:
+    for name, benchmark in BENCHMARKS.items():
+        if source.base_name() != (benchmark.base or source.DEFAULT):
+            continue
         old = [*stored.glob(f"*/{name}-*.json")]
         new = sorted(folder.glob(f"{name}-*.json"))[-1:]
         if not new or new[0].name <= max((one.name for one in old), default=""):

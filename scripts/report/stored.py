@@ -4,6 +4,7 @@
 import statistics
 
 from bench.record import Kept, kept
+from bench.run import BENCHMARKS
 from common import ROOT, die
 from report.page import wrapped
 
@@ -67,8 +68,10 @@ class Results:
         return self.get(name).data["figures"][figure]
 
     def command(self, name):
-        word = SIZES[self.get(name).data["size"]]
-        return f"``make bench-{name}{word}``"
+        words = SIZES[self.get(name).data["size"]]
+        if BENCHMARKS[name].base:
+            words += f" BASE={BENCHMARKS[name].base}"
+        return f"``make bench-{name}{words}``"
 
     def machine(self, name):
         """One line: the machine that ran a benchmark."""

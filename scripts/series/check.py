@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make check-series: the stored patches, the new files, and white space."""
+"""make check-series: the stored patches, the new files, and white space.
+
+Each topic must apply to the base with nothing below it but what it needs.
+"""
 
 import dataclasses
 from pathlib import Path
@@ -20,6 +23,8 @@ def check() -> None:
             f"brings it; add a line `Brings: {name}` to one"
         )
     commit = compose.compose()
+    for topic in topics.needs():
+        compose.compose(tuple(topics.with_needs(topic)))
     check_whitespace(series, commit)
     check_once(series, commit)
     print(

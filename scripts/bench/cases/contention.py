@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Nanoseconds of operations that CPUs do at the same time, each on its own objects.
+
+User-mode Linux runs each CPU as a thread of the host, natively, so that locks
+and cache lines are contended for as on a real machine.  Linux 6.12 has one CPU
+there, so this needs BASE=7.3.
+"""
+
+import os
+import re
+import statistics
+
+from bench import usermode
+from bench.record import table
+from bench.rounds import run_turns
+from bench.sides import note_kernels
+from common import die
+from guest import uml
+from kernel import variants
+from series import compose
+
+CONFIG = (
+    "CONFIG_SMP=y\nCONFIG_NR_CPUS=16\nCONFIG_BLOCK=y\nCONFIG_BLK_DEV=y\nCONFIG_BLK_DEV_RAM=y\n"
+    "CONFIG_EXT2_FS=y\nCONFIG_EXT2_FS_XATTR=y\n"
+)
+# find_buffer is of CONFIG_BUFFER_HASH; the other operations do not depend on it.
+OURS = CONFIG + "CONFIG_BUFFER_HASH=y\n"
+OPS = ("create_evict", "find_inode", "lock_bit", "find_buffer", "recreate_entry")
+# The base runs twice in each round: how it differs from itself is the noise.
+SIDES = ("base", "ours", "again")
+MIB = 1024
+LIMIT = 120
+# Rounds, and milliseconds of each operation.
+LOADS = {"quick": (2, 100), "usual": (9, 300), "long": (25, 1000)}
+
+RESULT = re.compile(r"^contention_bench: op (\w+) threads (\d+) done \d+ ps (\d+)$", re.M)
+
+
+def measure(result, load):
+    """Measure, compute the figures and print the tables."""
+    rounds, milliseconds = load
+    cpus = min(16, len(os.sched_getaffinity(0)))
+    if cpus < 2:
+        die("bench-contention: this machine has one processor; two or more are needed")
+    kernels = note_kernels(result, build_all())
+    append = [f"contention_bench.milliseconds={milliseconds}", f"ncpus={cpus}", "seccomp=on"]
+    turns = [
+        (number, side)
+        for number in range(rounds)
+        for side in (SIDES[::-1] if number % 2 else SIDES)
+    ]
+    run_turns(
+        "contend for tables",
+        turns,
+        lambda number, side: one_run(result, kernels, side, append, number, cpus),
+    )
+    figures(result, cpus)
+    tables(result, cpus)
+
+
+def build_all():
+    """{kernel: build}"""
+    base, ours = variants.base_commit(), compose.compose()
+    return {
+        name: uml.kernel("contention_bench", f"contention-{name}", commit, fragments=[config])
+        for name, commit, config in (("base", base, CONFIG), ("ours", ours, OURS))
+    }
+
+
+def one_run(result, kernels, side, append, number, cpus):
+    """Run one kernel, which does all operations with 1 to `cpus` threads, and ends."""
+    kernel = kernels["ours" if side == "ours" else "base"]
+    output = usermode.run(result, side, kernel, MIB, append, LIMIT)
+    result.run("contention", side=side, round=number, cases=parse(output, cpus))
+
+
+def parse(output, cpus):
+    """The cases that one kernel timed."""
+    usermode.check_end("contention_bench", output)
+    found = [
+        {"op": op, "threads": int(threads), "ns": int(ps) / 1000}
+        for op, threads, ps in RESULT.findall(output)
+    ]
+    if len(found) != len(OPS) * cpus:
+        die(f"the kernel timed {len(found)} cases, not {len(OPS) * cpus}: has it {cpus} CPUs?")
+    return found
+
+
+def times(result, side, op, threads):
+    """A time from each round."""
+    return [
+        case["ns"]
+        for one in result.runs("contention", side=side)
+        for case in one["cases"]
+        if (case["op"], case["threads"]) == (op, threads)
+    ]
+
+
+def ratio(result, side, *case):
+    """A side divided by the base, each by the median of its rounds."""
+    return statistics.median(times(result, side, *case)) / statistics.median(
+        times(result, "base", *case)
+    )
+
+
+def figures(result, cpus):
+    for op in OPS:
+        for threads in sorted({1, 2, cpus}):
+            result.figure(f"{op}_ratio_{threads}", ratio(result, "ours", op, threads))
+            result.figure(f"aa_{op}_{threads}", ratio(result, "again", op, threads))
+
+
+def tables(result, cpus):
+    print("\n  ns an operation, median of the rounds; behind it to the base")
+    table(
+        [row(result, op, threads) for op in OPS for threads in range(1, cpus + 1)],
+        ("operation, threads", "base", "base again", "series"),
+    )
+
+
+def row(result, op, threads):
+    cells = [f"{statistics.median(times(result, 'base', op, threads)):.1f}"]
+    for side in ("again", "ours"):
+        time = statistics.median(times(result, side, op, threads))
+        cells.append(f"{time:.1f} ({ratio(result, side, op, threads):.3f})")
+    return (f"{op} {threads}", *cells)
