@@ -24,8 +24,8 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # The release of Debian that has the series.
 SUITES = {"6.1": "bookworm", "6.12": "trixie", "7.3": "trixie-backports"}
 FLAVOUR = "cloud-amd64"
-# What a guest needs: its ports and disks, a RAM disk, quotas.
-MODULES = ("virtio_pci", "virtio_console", "virtio_blk", "brd", "quota_v2")
+# What a guest needs: its ports and disks, a RAM disk, quotas, FUSE.
+MODULES = ("virtio_pci", "virtio_console", "virtio_blk", "brd", "quota_v2", "fuse")
 CONFIGURATION = """\
 Dir::Etc::SourceList "{folder}/sources.list";
 Dir::Etc::SourceParts "-";

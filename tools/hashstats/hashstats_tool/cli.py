@@ -17,8 +17,8 @@ import io
 import os
 import sys
 
+from . import sources
 from .errors import Complaint, alike, did_you_mean, quoted
-from .sources import KERNEL
 
 VERSION = "1.0"
 DEFAULT = "show"
@@ -50,7 +50,10 @@ SUMMARY = {
     "help [COMMAND]": "these lines, or the options of a command",
 }
 # Options that may stand before the command, and whether they take a value.
-EARLY = {"-f": True, "--file": True, "--check": False, "-q": False, "--quiet": False}
+EARLY = {
+    **dict.fromkeys(("-f", "--file", "--source", "--core", "--kallsyms"), True),
+    **dict.fromkeys(("--check", "-q", "--quiet"), False),
+}
 GOOD, BAD_STATE, UNUSABLE, STOPPED = 0, 1, 2, 130
 
 
@@ -103,7 +106,7 @@ def overview():
     lines += [
         "",
         "  -f, --file FILE  read a saved copy (- is standard input)",
-        f"                   instead of {KERNEL}",
+        f"                   instead of {sources.KERNEL}",
         "  --check          exit with status 1 if a table is crowded or skewed",
         "  -q, --quiet      print nothing except errors",
         "  -V, --version    print the version",
@@ -120,22 +123,28 @@ def parsed(command, words):
     """The module of a command and its options."""
     module = importlib.import_module(f".{MODULES[command]}", __package__)
     parser = Parser(prog=f"hashstats {command}", description=module.HELP, allow_abbrev=False)
-    # Some take several files or none.
-    if not getattr(module, "OWN_FILES", False):
+    reads = getattr(module, "READS", True)
+    # Some take several files.
+    takes_file = reads and not getattr(module, "OWN_FILES", False)
+    if takes_file:
         parser.add_argument(
-            "-f",
-            "--file",
-            default=KERNEL,
-            metavar="FILE",
-            help=f"a saved copy, - for standard input (default: {KERNEL})",
+            "-f", "--file", metavar="FILE", help="a saved copy or a crash dump, - for standard input"
         )
+    if reads:
+        sources.add_options(parser)
     parser.add_argument(
         "--check", action="store_true", help="exit with status 1 if a table is crowded or skewed"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing except errors")
     module.options(parser)
     parser.set_defaults(command=command)
-    return module, parser.parse_intermixed_args(words)
+    options = parser.parse_intermixed_args(words)
+    if reads:
+        # What a command reads if the user names no file.
+        options.default = sources.chosen(options)
+    if takes_file:
+        options.file = sources.with_symbols(options.file, options.kallsyms) or options.default
+    return module, options
 
 
 def main(words):

@@ -22,6 +22,7 @@ NUMBERS = (
     "used",
     "longest",
     "capped",
+    "torn",
     "walk-us",
     "walk-longest-us",
     "lookups",
@@ -45,7 +46,8 @@ FRACTIONS = (
     "foreign-per-wake",
 )
 KNOWN = frozenset((*WORDS, *NUMBERS, *FRACTIONS))
-KNOWN_ABOVE = frozenset(("version", "counting"))
+# The last three are of a kernel's memory and not of /proc/hashstats.
+KNOWN_ABOVE = frozenset(("version", "counting", "source", "kernel", "not-read"))
 
 ALWAYS = ("buckets", "bytes", "sized-by")
 WITH_ROWS = ("objects", "used", "longest")

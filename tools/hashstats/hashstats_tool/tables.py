@@ -93,5 +93,10 @@ class Copy:
         return int(self.header["version"])
 
     @property
+    def kernel(self):
+        """The release of a kernel whose memory was read; None of /proc/hashstats."""
+        return self.header.get("kernel")
+
+    @property
     def counting(self):
         return self.header.get("counting") == "on"
