@@ -3,7 +3,7 @@
 the tables of the kernel before and after.
 
 One process does both, so that nothing else comes and goes between the readings.
-It prints a JSON object: phase -> table -> [objects before, after, made].
+For each phase it prints a line of JSON: {phase: {table: [before, after, made]}}.
 """
 
 import ctypes
@@ -38,15 +38,16 @@ def objects():
     return {table.title: table.objects for table in copy.tables}
 
 
-def phase(results, name, fill):
+def phase(name, fill):
     """Fill tables; what a phase made is known when it returns."""
     before = objects()
     made = fill()
     time.sleep(0.5)
     after = objects()
-    results[name] = {
+    result = {
         table: [before.get(table, 0), after.get(table), count] for table, count in made.items()
     }
+    print(json.dumps({name: result}))
 
 
 def child(work):
@@ -139,7 +140,7 @@ def cgroups():
 
 def locks():
     path = "/tmp/lock"
-    KEPT.append(open(path, "w"))
+    KEPT.append(os.open(path, os.O_CREAT | os.O_WRONLY))
     fcntl.lockf(KEPT[-1], fcntl.LOCK_EX)
     for _ in range(25):
         number = os.fork()
@@ -154,7 +155,9 @@ def locks():
 def advised(advice, size):
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.madvise(advice)
-    memory[0] = memory[size - 1] = 1
+    # Not only at the ends: a huge page has to fit around the address.
+    for at in range(0, size, 1 << 20):
+        memory[at] = 1
     KEPT.append(memory)
 
 
@@ -212,6 +215,7 @@ class Silent:
 
     HEAD = struct.Struct("<IIQQIIII")
     LOOKUP, GETATTR, OPEN, READ, INIT = 1, 3, 14, 15, 26
+    PARALLEL_LOOKUPS = 1 << 18
     NAME = b"file"
 
     def __init__(self, place):
@@ -224,12 +228,17 @@ class Silent:
 
     def serve(self):
         while True:
-            data = os.read(self.device, 1 << 17)
+            try:
+                data = os.read(self.device, 1 << 17)
+            except OSError:
+                return  # it was ended
             _, code, unique, node, *_ = self.HEAD.unpack_from(data)
             body = data[self.HEAD.size :]
             if code == self.INIT:
                 major, minor = struct.unpack_from("<II", body)
-                self.answer(unique, struct.pack("<IIIIHHIIHHI28x", 7, 31, 0, 0, 0, 0, 65536, 1, 1, 0, 0))
+                sizes = (0, 0, 65536, 1, 1, 0, 0)
+                flags = (0, self.PARALLEL_LOOKUPS)
+                self.answer(unique, struct.pack("<IIIIHHIIHHI28x", 7, 31, *flags, *sizes))
             elif code == self.GETATTR:
                 self.answer(unique, struct.pack("<QII", 3600, 0, 0) + self.attributes(node))
             elif code == self.LOOKUP and body.rstrip(b"\0") == self.NAME:
@@ -241,6 +250,15 @@ class Silent:
                 self.waiting.append((code, body))
             else:
                 os.write(self.device, struct.pack("<IiQ", 16, -errno.ENOSYS, unique))
+
+    @staticmethod
+    def end():
+        """Who waits gets an error; else nobody could end these processes."""
+        control = "/sys/fs/fuse/connections"
+        mount("none", control, "fusectl")
+        for number in os.listdir(control):
+            with open(f"{control}/{number}/abort", "w") as file:
+                file.write("1")
 
     def answer(self, unique, body):
         os.write(self.device, struct.pack("<IiQ", 16 + len(body), 0, unique) + body)
@@ -280,26 +298,37 @@ def prepare():
         )
         assert not made
         mount(f"/dev/{device}", place, "ext4")
+    # The quotas of root, who makes the files, are there before they are counted.
+    os.close(os.open(f"{QUOTAS}/root", os.O_CREAT | os.O_WRONLY))
     os.system("ip link set lo up")
 
 
 def main():
     sys.stdout.reconfigure(line_buffering=True)
-    results = {}
     prepare()
     objects()
-    phase(results, "nothing", lambda: dict.fromkeys(objects(), 0))
+    phase("nothing", lambda: dict.fromkeys(objects(), 0))
     silent = Silent("/tmp/silent")
     steps = (
-        files, attributes, quotas, mounts, timers, users, cgroups, locks, merged, huge, futexes,
+        files,
+        attributes,
+        quotas,
+        mounts,
+        timers,
+        users,
+        cgroups,
+        locks,
+        merged,
+        huge,
+        futexes,
         sockets,
     )
     for step in (*steps, lambda: waiting(silent)):
         name = getattr(step, "__name__", "waiting").replace("<lambda>", "waiting")
-        phase(results, name, step)
-    print(json.dumps(results))
+        phase(name, step)
     if len(sys.argv) > 1:
         os.system(sys.argv[1])
+    silent.end()
     for number in CHILDREN:
         os.kill(number, signal.SIGKILL)
     sys.stdout.flush()

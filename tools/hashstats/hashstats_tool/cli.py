@@ -206,6 +206,11 @@ def run(module, options):
             sys.stdout = output
 
 
+def command():
+    """The entry point of an installation by pip."""
+    return main(sys.argv[1:])
+
+
 def forget_output():
     """Drop what could not be written; Python would try again at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

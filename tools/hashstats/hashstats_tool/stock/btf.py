@@ -34,6 +34,7 @@ BEHIND = {
 }
 OTHER_NAMES = (TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)
 NO_NAME = bytes(4)
+DEEPEST = 64  # typedefs and qualifiers around a type
 WORD_SIZE = 8
 
 
@@ -41,7 +42,7 @@ class Type(NamedTuple):
     kind: int
     name: str
     size: int  # of structures and numbers; else the type that is referred to
-    count: int  # of members
+    length: int  # in members
     bits: bool  # whether offsets have a number of bits above them
     at: int  # of what is behind, in the data
     owner: object  # the Btf whose data that is
@@ -68,9 +69,7 @@ class Btf:
         """Where each type begins; there is no index in the format."""
         places = []
         info = struct.Struct("<I").unpack_from
-        step = {
-            kind: (TYPE.size + always, each) for kind, (always, each) in BEHIND.items()
-        }
+        step = {kind: (TYPE.size + always, each) for kind, (always, each) in BEHIND.items()}
         data = self.data
         while at < end:
             places.append(at)
@@ -108,7 +107,9 @@ class Btf:
     def plain(self, number):
         """(number, type) below typedefs and qualifiers."""
         found = self.type(number)
-        while found.kind in OTHER_NAMES:
+        for _ in range(DEEPEST):
+            if found.kind not in OTHER_NAMES:
+                break
             number = found.size
             found = self.type(number)
         return number, found
@@ -120,7 +121,9 @@ class Btf:
     def values(self, enum):
         """{name: value} of an enumeration."""
         found = self.type(self._named(enum, ENUM, "enumeration"))
-        pairs = struct.Struct("<II").iter_unpack(found.owner.data[found.at : found.at + 8 * found.count])
+        pairs = struct.Struct("<II").iter_unpack(
+            found.owner.data[found.at : found.at + 8 * found.length]
+        )
         return {self.text(name): value for name, value in pairs}
 
     def _named(self, name, kind, what):
@@ -162,7 +165,7 @@ class Btf:
 
     def members(self, found):
         """(name, number of the type, offset in bytes) of each member."""
-        for at in range(found.at, found.at + MEMBER.size * found.count, MEMBER.size):
+        for at in range(found.at, found.at + MEMBER.size * found.length, MEMBER.size):
             name, number, bit = MEMBER.unpack_from(found.owner.data, at)
             # The size of a bit field stands above its offset.
             yield self.text(name), number, (bit & 0xFFFFFF if found.bits else bit) // 8

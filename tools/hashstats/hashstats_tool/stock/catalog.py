@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which tables a kernel has, by version: data, and nothing else.
 
-BTF tells the layout of structures, but not the types of variables, so those are
-here: what the variable is, how the number of buckets is had, what a bucket is,
-which member of it begins the chain, and what kind of list that is. `since` is
-the first version of which an entry is true, `until` the last one.
+BTF describes structures, but not variables. So this says what a variable is, what
+gives the number of buckets, what a bucket is, which member of it begins the
+chain, and of what kind the list is. `since` is the first version for which an
+entry is true, `until` the last one.
 """
 
 from typing import NamedTuple
@@ -60,12 +60,18 @@ class Code(NamedTuple):
     rule: str
 
 
+class Form(NamedTuple):
+    """What a bucket is."""
+
+    chain: str  # kind of list
+    bucket: str  # structure
+    head: str  # member of it that begins the chain
+
+
 class Entry(NamedTuple):
     name: str
     place: tuple
-    chain: str
-    bucket: str
-    head: str
+    form: Form
     parameter: str = ""  # of the kernel's command line, that sets the size
     since: tuple = ALWAYS
     until: tuple = NOW
@@ -77,118 +83,96 @@ class Entry(NamedTuple):
         return self.since <= version <= self.until
 
 
-HEAD, BL_HEAD = ("hlist_head", "first"), ("hlist_bl_head", "first")
-NULLS_HEAD = ("hlist_nulls_head", "first")
-QUEUE = ("wait_queue_head", "head")
-FUTEX = ("futex_hash_bucket", "chain.node_list")
-UDP = ("udp_hslot", "head.first")
-INET = "inet_hashinfo"
+ONE_WAY = Form(HLIST, "hlist_head", "first")
+LOCKED = Form(BL, "hlist_bl_head", "first")
+ENDED = Form(NULLS, "hlist_nulls_head", "first")
+QUEUE = Form(LIST, "wait_queue_head", "head")
+FUTEX = Form(LIST, "futex_hash_bucket", "chain.node_list")
+TIMERS = Form(HLIST, "timer_hash_bucket", "head.first")
+ESTABLISHED = Form(NULLS, "inet_ehash_bucket", "chain.first")
+BIND = Form(HLIST, "inet_bind_hashbucket", "chain.first")
+LISTEN = Form(NULLS, "inet_listen_hashbucket", "nulls_head.first")
+UDP = Form(HLIST, "udp_hslot", "head.first")
 
 
-def fixed(name, symbol, chain, bucket, near=(), **more):
-    return Entry(name, Array(symbol, near), chain, *bucket, fixed=True, **more)
+def boot(name, symbol, size, rule, form, parameter):
+    """A table that the kernel allocates at boot."""
+    return Entry(name, Pointer(symbol, size, rule), form, parameter=parameter)
 
 
-def boot(name, symbol, size, rule, chain, bucket, parameter):
-    return Entry(name, Pointer(symbol, size, rule), chain, *bucket, parameter)
+def fixed(name, symbol, form, near=(), since=ALWAYS, until=NOW):
+    """A table that is a variable."""
+    return Entry(name, Array(symbol, near), form, since=since, until=until, fixed=True)
 
+
+def tcp(name, table, size, rule, form, parameter="", beside=()):
+    place = Members("tcp_hashinfo", "inet_hashinfo", table, size, rule)
+    return Entry(name, place, form, parameter=parameter, beside=beside)
+
+
+def udp(name, symbol, beside, since=ALWAYS, until=NOW, optional=False):
+    return Entry(
+        name,
+        Members(symbol, "udp_table", "hash", "mask", "mask"),
+        UDP,
+        parameter="uhash_entries",
+        since=since,
+        until=until,
+        beside=beside,
+        optional=optional,
+    )
+
+
+FUTEX_DATA = ("queues", "hashsize")
+FUTEX_DATA_NODES = ("hashmask", "hashshift", "queues")
+TIMER_DATA = ("buckets", "mask")
+# mm_slots_hash of mm/ksm.c and of mm/khugepaged.c.
+KSM, KHUGEPAGED = ("one_stable_tree", "rmap_item_cache"), ("khugepaged_",)
 
 TABLES = (
-    boot(
-        "dentry", "dentry_hashtable", "d_hash_shift", "32-bits", BL, BL_HEAD, "dhash_entries"
-    ),
-    fixed("dentry_lookup", "in_lookup_hashtable", BL, BL_HEAD),
-    boot("inode", "inode_hashtable", "i_hash_shift", "bits", HLIST, HEAD, "ihash_entries"),
-    boot("mount", "mount_hashtable", "m_hash_shift", "bits", HLIST, HEAD, "mhash_entries"),
-    boot(
-        "mountpoint", "mountpoint_hashtable", "mp_hash_shift", "bits", HLIST, HEAD, "mphash_entries"
-    ),
-    fixed("folio_wait", "folio_wait_table", LIST, QUEUE),
-    fixed("bit_wait", "bit_wait_table", LIST, QUEUE),
+    boot("dentry", "dentry_hashtable", "d_hash_shift", "32-bits", LOCKED, "dhash_entries"),
+    fixed("dentry_lookup", "in_lookup_hashtable", LOCKED),
+    boot("inode", "inode_hashtable", "i_hash_shift", "bits", ONE_WAY, "ihash_entries"),
+    boot("mount", "mount_hashtable", "m_hash_shift", "bits", ONE_WAY, "mhash_entries"),
+    boot("mountpoint", "mountpoint_hashtable", "mp_hash_shift", "bits", ONE_WAY, "mphash_entries"),
+    fixed("folio_wait", "folio_wait_table", QUEUE),
+    fixed("bit_wait", "bit_wait_table", QUEUE),
     Entry(
         "futex",
-        Members("__futex_data", ("queues", "hashsize"), "queues", "hashsize", "number"),
-        LIST,
-        *FUTEX,
+        Members("__futex_data", FUTEX_DATA, "queues", "hashsize", "number"),
+        FUTEX,
         until=(6, 15),
     ),
     Entry(
         "futex",
-        Nodes("__futex_data", ("hashmask", "hashshift", "queues"), "queues", "hashmask", "mask"),
-        LIST,
-        *FUTEX,
+        Nodes("__futex_data", FUTEX_DATA_NODES, "queues", "hashmask", "mask"),
+        FUTEX,
         since=(6, 16),
         until=(7, 0),
     ),
-    Entry("futex", Code("__futex_hash", "__futex_mask", "mask"), LIST, *FUTEX, since=(7, 1)),
-    fixed("uid", "uidhash_table", HLIST, HEAD),
-    fixed("ucounts", "ucounts_hashtable", HLIST, HEAD, until=(6, 14)),
-    fixed("ucounts", "ucounts_hashtable", NULLS, NULLS_HEAD, since=(6, 15)),
-    fixed("posix_timers", "posix_timers_hashtable", HLIST, HEAD, until=(6, 14)),
+    Entry("futex", Code("__futex_hash", "__futex_mask", "mask"), FUTEX, since=(7, 1)),
+    fixed("uid", "uidhash_table", ONE_WAY),
+    fixed("ucounts", "ucounts_hashtable", ONE_WAY, until=(6, 14)),
+    fixed("ucounts", "ucounts_hashtable", ENDED, since=(6, 15)),
+    fixed("posix_timers", "posix_timers_hashtable", ONE_WAY, until=(6, 14)),
     Entry(
         "posix_timers",
-        Members("__timer_data", ("buckets", "mask"), "buckets", "mask", "mask"),
-        HLIST,
-        "timer_hash_bucket",
-        "head.first",
+        Members("__timer_data", TIMER_DATA, "buckets", "mask", "mask"),
+        TIMERS,
         since=(6, 15),
     ),
-    fixed("css_set", "css_set_table", HLIST, HEAD),
-    Entry("dquot", Pointer("dquot_hash", "dq_hash_bits", "bits"), HLIST, *HEAD, fixed=True),
-    fixed("blocked_locks", "blocked_hash", HLIST, HEAD),
-    fixed("ksm_mm", "mm_slots_hash", HLIST, HEAD, ("one_stable_tree", "rmap_item_cache")),
-    fixed("khugepaged_mm", "mm_slots_hash", HLIST, HEAD, ("khugepaged_",)),
-    Entry(
-        "tcp-established",
-        Members("tcp_hashinfo", INET, "ehash", "ehash_mask", "mask"),
-        NULLS,
-        "inet_ehash_bucket",
-        "chain.first",
-        "thash_entries",
-    ),
-    Entry(
-        "tcp-bind",
-        Members("tcp_hashinfo", INET, "bhash", "bhash_size", "number"),
-        HLIST,
-        "inet_bind_hashbucket",
-        "chain.first",
-        beside=("inet_bind_hashbucket",),
-    ),
-    Entry(
-        "tcp_listen_portaddr_hash",
-        Members("tcp_hashinfo", INET, "lhash2", "lhash2_mask", "mask"),
-        NULLS,
-        "inet_listen_hashbucket",
-        "nulls_head.first",
-    ),
-    Entry(
-        "udp",
-        Members("udp_table", "udp_table", "hash", "mask", "mask"),
-        HLIST,
-        *UDP,
-        "uhash_entries",
-        until=(6, 12),
-        beside=("udp_hslot",),
-    ),
-    Entry(
-        "udp",
-        Members("udp_table", "udp_table", "hash", "mask", "mask"),
-        HLIST,
-        *UDP,
-        "uhash_entries",
-        since=(6, 13),
-        beside=("udp_hslot_main", "udp_hslot"),
-    ),
-    Entry(
-        "udp-lite",
-        Members("udplite_table", "udp_table", "hash", "mask", "mask"),
-        HLIST,
-        *UDP,
-        "uhash_entries",
-        until=(6, 12),
-        beside=("udp_hslot",),
-        optional=True,
-    ),
+    fixed("css_set", "css_set_table", ONE_WAY),
+    Entry("dquot", Pointer("dquot_hash", "dq_hash_bits", "bits"), ONE_WAY, fixed=True),
+    fixed("blocked_locks", "blocked_hash", ONE_WAY),
+    fixed("ksm_mm", "mm_slots_hash", ONE_WAY, KSM),
+    fixed("khugepaged_mm", "mm_slots_hash", ONE_WAY, KHUGEPAGED),
+    tcp("tcp-established", "ehash", "ehash_mask", "mask", ESTABLISHED, "thash_entries"),
+    tcp("tcp-bind", "bhash", "bhash_size", "number", BIND, beside=("inet_bind_hashbucket",)),
+    tcp("tcp_listen_portaddr_hash", "lhash2", "lhash2_mask", "mask", LISTEN),
+    udp("udp", "udp_table", ("udp_hslot",), until=(6, 12)),
+    udp("udp", "udp_table", ("udp_hslot_main", "udp_hslot"), since=(6, 13)),
+    udp("udp-lite", "udplite_table", ("udp_hslot",), until=(6, 12), optional=True),
+    udp("udp-lite", "udplite_table", ("udp_hslot_main", "udp_hslot"), since=(6, 13), optional=True),
 )
 
 # File systems with caches of extended attributes: the structure behind

@@ -76,27 +76,36 @@ class Walk:
 
     def _chunk(self, start, count):
         raw = self.memory.read(start, count * self.step)
-        # Buckets need not be a number of words apart.
-        heads = [
-            int.from_bytes(raw[at : at + 8], "little")
-            for at in range(self.head, len(raw), self.step)
-        ] if self.step % 8 or self.head % 8 else self._columns(raw)
-        empty = 0
-        of = self.result.of
-        for number, first in enumerate(heads):
-            address = start + number * self.step + self.head
-            if self.kind == SLOT:
-                of[bool(first)] += 1
-            elif first == self.end(address) or self.kind == BL and first == ODD:
-                empty += 1
-            elif self.kind == NULLS and first & ODD:
-                empty += 1
-            else:
-                of[self._length(address, first)] += 1
-        of[0] += empty
+        heads = self._heads(raw)
+        of, first_head = self.result.of, start + self.head
+        if self.kind == SLOT:
+            used = sum(1 for one in heads if one)
+            of[1] += used
+        else:
+            pairs = self._used(heads, first_head)
+            used = len(pairs)
+            for number, first in pairs:
+                of[self._length(first_head + number * self.step, first)] += 1
+        of[0] += count - used
 
-    def _columns(self, raw):
+    def _heads(self, raw):
+        if self.step % 8 or self.head % 8:
+            return [
+                int.from_bytes(raw[at : at + 8], "little")
+                for at in range(self.head, len(raw), self.step)
+            ]
         return memoryview(raw).cast("Q")[self.head // 8 :: self.step // 8]
+
+    def _used(self, heads, first_head):
+        """(number, first node) of the buckets that are not empty."""
+        pairs = enumerate(heads)
+        if self.kind == LIST:
+            step = self.step
+            return [(at, one) for at, one in pairs if one != first_head + at * step]
+        if self.kind == NULLS:
+            return [(at, one) for at, one in pairs if not one & ODD]
+        # 1 is an empty bucket of hlist_bl that is locked.
+        return [(at, one) for at, one in pairs if one > ODD]
 
     def end(self, address):
         """What a pointer is at the end of a chain."""

@@ -30,7 +30,9 @@ class Dump:
                 continue
             except Exception as error:
                 # Each library has errors of its own.
-                raise Complaint(f"{shown}: {one_line(error)}, expected a whole crash dump") from None
+                raise Complaint(
+                    f"{shown}: {one_line(error)}, expected a whole crash dump"
+                ) from None
         else:
             raise Complaint(
                 f"{shown}: a compressed dump; accepted: with python3-libkdumpfile or drgn installed, "

@@ -68,7 +68,8 @@ class Core:
             number = SECTION.unpack(self._read(SECTION.size, sections))[7]
         if size != PROGRAM.size or not number:
             raise self.bad("no program headers")
-        segments, notes = [], {}
+        segments: list[Segment] = []
+        notes: dict[bytes, bytes] = {}
         for kind, _, offset, virtual, physical, length, _, _ in PROGRAM.iter_unpack(
             self._read(size * number, at)
         ):

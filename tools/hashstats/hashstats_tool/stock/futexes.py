@@ -16,7 +16,8 @@ def private_tables(kernel):
         return 0
     start = kernel.view("task_struct", kernel.address("init_task"))
     head, inside = start.at("tasks"), kernel.offset("task_struct", "tasks")
-    address, found = kernel.memory.word(head), set()
+    address = kernel.memory.word(head)
+    found: set[int] = set()
     for _ in range(MOST_TASKS):
         if address == head:
             return len(found)

@@ -23,7 +23,9 @@ class Extents:
 
     def __init__(self, ranges):
         """ranges: (start, size, offset in the file)"""
-        self.ranges = sorted((start, start + size, offset - start) for start, size, offset in ranges)
+        self.ranges = sorted(
+            (start, start + size, offset - start) for start, size, offset in ranges
+        )
         self.starts = [one[0] for one in self.ranges]
 
     def __bool__(self):

@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """Why something cannot be read; the user sees the text of these in one line."""
 
+import struct
+
+# What Python says of bytes that make no sense.
+DAMAGE = (
+    ValueError,
+    LookupError,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+    struct.error,
+)
+
 
 class Missing(Exception):
     """A table, a symbol or a layout that this kernel does not have."""

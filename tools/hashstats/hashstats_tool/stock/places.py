@@ -42,9 +42,7 @@ def array(kernel, place, size):
 def chosen(place, symbols):
     """Of symbols with one name, the one with the right neighbours."""
     if place.near:
-        symbols = [
-            one for one in symbols if any(name.startswith(place.near) for name in one.near)
-        ]
+        symbols = [one for one in symbols if any(name.startswith(place.near) for name in one.near)]
     if not symbols:
         raise Missing(f"the kernel has no symbol {place.symbol}")
     if len(symbols) > 1:
@@ -65,7 +63,9 @@ def members(kernel, place, size):
 def nodes(kernel, place, size):
     view = variable(kernel, place)
     number = kernel.memory.half_word(kernel.address("nr_node_ids"))
-    return Where(table_a_node(kernel, view.at(place.table), number), count(place.rule, view[place.size]))
+    return Where(
+        table_a_node(kernel, view.at(place.table), number), count(place.rule, view[place.size])
+    )
 
 
 def variable(kernel, place):
@@ -103,7 +103,7 @@ def code(kernel, place, size):
 
 def queues(kernel, address, size):
     """Whether a list is there: its first entry, or itself, names it as the one before."""
-    head = address + kernel.offset(*catalog.FUTEX)
+    head = address + kernel.offset(catalog.FUTEX.bucket, catalog.FUTEX.head)
     memory = kernel.memory
     return memory.word(memory.word(head) + 8) == head
 

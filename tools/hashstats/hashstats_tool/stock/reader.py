@@ -23,7 +23,7 @@ from . import (
 )
 from .btf import Btf
 from .kernel import Kernel, version_of
-from .missing import Missing
+from .missing import DAMAGE, Missing
 
 LIVE = "/proc/kcore"
 TYPES = "/sys/kernel/btf/vmlinux"
@@ -55,6 +55,8 @@ class Source:
             self.kernel = self._kernel(symbols)
         except Missing as missing:
             raise Complaint(f"{shown}: {missing}; accepted: -f FILE with a saved copy") from None
+        except DAMAGE as error:
+            raise Complaint(f"{shown}: {DAMAGED}: {one_line(error)}") from None
 
     def _kernel(self, symbols):
         core = self._open()
@@ -62,10 +64,14 @@ class Source:
         release = self._release(info)
         if version_of(release) < catalog.OLDEST:
             oldest = ".".join(map(str, catalog.OLDEST))
-            raise Missing(f"this is Linux {release or 'of no known version'}, expected {oldest} or newer")
+            raise Missing(
+                f"this is Linux {release or 'of no known version'}, expected {oldest} or newer"
+            )
         reads = self._memory(core, info)
         found = self._symbols(reads, info, symbols)
-        if not found.all("inode_hashtable") and not register.has(Kernel(reads, found, None, release)):
+        if not found.all("inode_hashtable") and not register.has(
+            Kernel(reads, found, None, release)
+        ):
             raise Missing(
                 "the symbols have no variables, expected a kernel with CONFIG_KALLSYMS_ALL=y "
                 "or --kallsyms with its System.map"
@@ -109,7 +115,9 @@ class Source:
                 with open(source, "rb") as file:
                     found = kallsyms.Symbols(file.read())
             except OSError as error:
-                raise Complaint(f"{source}: {error.strerror}, expected a copy of {kallsyms.PATH}") from None
+                raise Complaint(
+                    f"{source}: {error.strerror}, expected a copy of {kallsyms.PATH}"
+                ) from None
             if not found.hidden:
                 return found.moved_to(vmcoreinfo.address(info, kallsyms.CHECKED) if path else None)
             if path:
@@ -126,7 +134,9 @@ class Source:
                 return file.read()
         start, stop = (found.all(f"__{word}_BTF") for word in ("start", "stop"))
         if not start or not stop or stop[0].address <= start[0].address:
-            raise Missing("the kernel does not describe its types, expected CONFIG_DEBUG_INFO_BTF=y")
+            raise Missing(
+                "the kernel does not describe its types, expected CONFIG_DEBUG_INFO_BTF=y"
+            )
         return reads.read(start[0].address, stop[0].address - start[0].address)
 
     def _command_line(self, reads, found):
@@ -138,47 +148,66 @@ class Source:
             return ""
 
     def read(self):
-        lines, unread = [], []
-        for name, paragraph in self._tables(unread):
+        lines: list[str] = []
+        unread: list[tuple] = []
+        for name, paragraph in self._listed(unread):
             self.progress.say(name)
             try:
                 lines += list(paragraph())
             except Missing as missing:
                 unread.append((name, missing))
+            except DAMAGE as error:
+                unread.append((name, f"{DAMAGED}: {one_line(error)}"))
         self.progress.over()
-        head = text.header(self.path if self.live else os.path.basename(self.path), self.kernel.release, unread)
+        head = text.header(
+            self.path if self.live else os.path.basename(self.path), self.kernel.release, unread
+        )
         return "\n".join([*head, *lines, ""]).encode()
+
+    def _listed(self, unread):
+        try:
+            return list(self._tables(unread))
+        except (Missing, *DAMAGE) as error:
+            raise Complaint(f"{self.shown}: {one_line(error)}") from None
 
     def _tables(self, unread):
         """(name, function that gives its paragraph) of each table."""
         kernel = self.kernel
         if register.has(kernel):
-            for row in register.rows(kernel):
+            for row in list(register.rows(kernel)):
                 yield row.name, lambda row=row: self._registered(row)
             return
         if kernel.version > catalog.NEWEST:
             newest = ".".join(map(str, catalog.NEWEST))
-            unread.append(("all", f"newer than {newest}, the last kernel that this hashstats knows"))
+            unread.append(
+                ("all", f"newer than {newest}, the last kernel that this hashstats knows")
+            )
         for entry in catalog.entries(kernel.version):
             if not entry.optional or self._is_there(entry):
                 yield entry.name, lambda entry=entry: self._entry(entry, unread)
         try:
-            for cache in mounts.caches(kernel):
-                yield cache.name, lambda cache=cache: self._cache(cache)
-        except Missing as missing:
-            unread.append(("mbcache", missing))
+            caches = list(mounts.caches(kernel))
+        except (Missing, *DAMAGE) as error:
+            unread.append(("mbcache", one_line(error)))
+            return
+        for cache in caches:
+            yield cache.name, lambda cache=cache: self._cache(cache)
 
     def _is_there(self, entry):
         return bool(self.kernel.symbols.all(entry.place.symbol))
 
     def _entry(self, entry, unread):
         kernel = self.kernel
-        step = kernel.size(entry.bucket)
+        step = kernel.size(entry.form.bucket)
         where = places.find(kernel, entry, step)
         buckets = where.buckets * len(where.parts)
         each = step + sum(kernel.size(struct) for struct in entry.beside)
         lengths, seconds = self._walk(
-            entry.name, entry.chain, where, step, kernel.offset(entry.bucket, entry.head)
+            entry.name,
+            entry.form.chain,
+            where,
+            step,
+            kernel.offset(entry.form.bucket, entry.form.head),
         )
         if entry.name == "futex" and (count := futexes.private_tables(kernel)):
             unread.append((entry.name, f"{count} private tables of processes"))
@@ -218,6 +247,7 @@ class Source:
         return lengths, time.perf_counter() - start
 
 
+DAMAGED = "the memory is damaged"
 SOME = 8  # torn chains that are no sign of a wrong layout
 
 
@@ -225,6 +255,12 @@ def sized_by(kernel, entry):
     if entry.parameter and f"{entry.parameter}=" in kernel.command_line:
         return "command line"
     return "fixed" if entry.fixed else "memory"
+
+
+def one_line(error):
+    """A reason that can be a part of a line, and of the header."""
+    text = " ".join(str(error).split()).replace(";", ",") or type(error).__name__
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def contents(path):

@@ -66,4 +66,6 @@ def rows(kernel):
 
 def named(kernel, enum, words):
     """{value: our word} of an enumeration of the kernel."""
-    return {value: words[name] for name, value in kernel.types.values(enum).items() if name in words}
+    return {
+        value: words[name] for name, value in kernel.types.values(enum).items() if name in words
+    }

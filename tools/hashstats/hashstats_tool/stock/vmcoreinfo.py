@@ -45,9 +45,14 @@ def searched(core):
 
 def address(info, name):
     """The address of a symbol, None if VMCOREINFO has not got it."""
-    text = info.get(f"SYMBOL({name})")
-    return int(text, 16) if text else None
+    try:
+        return int(info[f"SYMBOL({name})"], 16)
+    except (KeyError, ValueError):
+        return None
 
 
 def number(info, name, default=0):
-    return int(info.get(f"NUMBER({name})", default))
+    try:
+        return int(info[f"NUMBER({name})"])
+    except (KeyError, ValueError):
+        return default
