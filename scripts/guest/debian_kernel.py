@@ -11,9 +11,9 @@ import re
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from common import BUILD, lock, run, step
 from common.packages import ensure_packages
@@ -56,7 +56,7 @@ class DebianKernel:
     config: str
     modules: list[Path]
 
-    def files(self) -> Mapping[str, Path]:
+    def files(self) -> dict[PurePath | str, Path | str | bytes]:
         """Its modules, where init of a guest finds them."""
         return {f"/modules/{n:02}-{path.name}": path for n, path in enumerate(self.modules)}
 

@@ -211,6 +211,7 @@ def test_a_locked_empty_bucket_is_empty():
 def test_a_table_whose_chains_all_lead_nowhere_is_not_shown(toy):
     core = ToyCore().usual()
     base = core.room("css_set_table", 8 * 16)
+    core.room("after_css_set_table", 0)
     core.write(base, *range(BASE + 8, BASE + 8 + 16 * 64, 64))
     done = hashstats("show", *toy(core))
     assert "not read: css_set: 16 of its 16 chains lead nowhere" in done.stderr

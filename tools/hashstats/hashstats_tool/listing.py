@@ -44,25 +44,25 @@ def without_idle(judged, options):
     return [one for one in judged if one not in idle], idle
 
 
-def below(idle, counting, live, terminal):
+def below(idle, copy, live, terminal):
     """The lines below a table of tables.
 
-    counting	lookups and wakeups are counted
+    copy	what was read, or the peaks of a recording; None if nothing is said of it
     live	the figures are of this machine, now
     """
     texts = []
     if idle:
         names = ", ".join(one.name for one in idle)
         texts.append(f"{len(idle)} idle, shown with --all: {names}")
-    if not counting:
-        remedy = "; hashstats on starts it" if live else ""
+    if copy and not copy.counting:
+        why = "Memory has no counts of lookups" if copy.kernel else "Counting is off"
+        remedy = "; hashstats on starts it" if live and not copy.kernel else ""
         texts.append(
-            "Counting is off, so there are no hit rates, and no verdicts on wait queues and "
-            f"page{remedy}."
+            f"{why}, so there are no hit rates, and no verdicts on wait queues and page{remedy}."
         )
     lines = [line for text in texts for line in text_table.wrapped(text, terminal.width)]
     return ["", *(terminal.colour(line, "dim") for line in lines)] if lines else []
 
 
 def is_live(options):
-    return options.file == sources.KERNEL
+    return options.file in sources.LIVE

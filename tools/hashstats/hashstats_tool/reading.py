@@ -46,8 +46,8 @@ FRACTIONS = (
     "foreign-per-wake",
 )
 KNOWN = frozenset((*WORDS, *NUMBERS, *FRACTIONS))
-# The last three are of a kernel's memory and not of /proc/hashstats.
-KNOWN_ABOVE = frozenset(("version", "counting", "source", "kernel", "not-read"))
+# All but two are of a kernel's memory and not of /proc/hashstats.
+KNOWN_ABOVE = frozenset(("version", "counting", "source", "kernel", "hash-entries", "not-read"))
 
 ALWAYS = ("buckets", "bytes", "sized-by")
 WITH_ROWS = ("objects", "used", "longest")

@@ -14,6 +14,7 @@ from .errors import Complaint, quoted
 
 KERNEL = "/proc/hashstats"
 MEMORY = "/proc/kcore"
+LIVE = (KERNEL, MEMORY)  # of this machine, now
 SOURCES = ("auto", "proc", "kcore")
 # An ELF file; makedumpfile's formats.
 CORE_MAGICS = (b"\x7fELF", b"KDUMP   ", b"DISKDUMP", b"makedumpfile\0")
@@ -174,6 +175,6 @@ def load(path):
 
 def memory(path):
     """Bytes of memory of this machine, if it is the one the figures are of."""
-    if path not in (KERNEL, MEMORY):
+    if path not in LIVE:
         return None
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

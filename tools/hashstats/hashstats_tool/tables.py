@@ -98,5 +98,10 @@ class Copy:
         return self.header.get("kernel")
 
     @property
+    def stock(self):
+        """Whether that kernel is without our patches."""
+        return self.header.get("hash-entries") == "no"
+
+    @property
     def counting(self):
         return self.header.get("counting") == "on"

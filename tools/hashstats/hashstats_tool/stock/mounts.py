@@ -41,7 +41,8 @@ def caches(kernel):
         for member, word in members:
             if own[member]:
                 cache = kernel.view("mb_cache", own[member])
-                yield Cache(name_of(kind, device, word), cache["c_hash"], 1 << min(cache["c_bucket_bits"], 32))
+                buckets = 1 << min(cache["c_bucket_bits"], 32)
+                yield Cache(name_of(kind, device, word), cache["c_hash"], buckets)
 
 
 def name_of(*words):

@@ -159,9 +159,9 @@ class Source:
             except DAMAGE as error:
                 unread.append((name, f"{DAMAGED}: {one_line(error)}"))
         self.progress.over()
-        head = text.header(
-            self.path if self.live else os.path.basename(self.path), self.kernel.release, unread
-        )
+        kernel = self.kernel
+        source = self.path if self.live else os.path.basename(self.path)
+        head = text.header(source, kernel.release, not register.has(kernel), unread)
         return "\n".join([*head, *lines, ""]).encode()
 
     def _listed(self, unread):
@@ -273,7 +273,10 @@ def refusal(path, error):
     if path != LIVE:
         return f"{error.strerror}, expected a crash dump that you may read"
     if isinstance(error, FileNotFoundError):
-        return "no such file, expected a kernel with CONFIG_PROC_KCORE=y; accepted: -f FILE"
+        return (
+            "no such file, expected a kernel with CONFIG_PROC_KCORE=y, or with CONFIG_HASHSTATS=y "
+            "for /proc/hashstats; accepted: -f FILE"
+        )
     try:
         locked = "[confidentiality]" in contents(LOCKDOWN)
     except OSError:

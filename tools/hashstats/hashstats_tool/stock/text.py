@@ -11,11 +11,13 @@ from ..tables import LONG, SIZES
 MOST_LETTERS = 4000  # of the line about what was not read
 
 
-def header(source, release, unread):
+def header(source, release, stock, unread):
     yield "version: 1"
     yield "counting: off"
     yield f"source: {source}"
     yield f"kernel: {release}"
+    # Which parameters size its tables.
+    yield f"hash-entries: {'no' if stock else 'yes'}"
     if unread:
         yield "not-read: " + "; ".join(f"{name}: {why}" for name, why in unread)[:MOST_LETTERS]
 
