@@ -26,7 +26,7 @@ _hashstats()
 	# These options may stand before the command.
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-f | --file) ((i++)) ;;
+		-f | --file | --source | --core | --kallsyms) ((i++)) ;;
 		--check | -q | --quiet) ;;
 		*)
 			[[ " $commands " == *" ${COMP_WORDS[i]} "* ]] &&
@@ -36,9 +36,10 @@ _hashstats()
 		esac
 	done
 	case $before in
-	-f | --file | --png | -o | --output | --grub-file) return ;;
+	-f | --file | --core | --kallsyms | --png | -o | --output | --grub-file) return ;;
 	-n | --interval | -t | --time | --count | --target | --budget | --memory)
 		return ;;
+	--source) words="auto proc kcore" ;;
 	--sort) words="verdict table buckets bytes objects load long nodes" ;;
 	*)
 		case $command in
@@ -56,7 +57,7 @@ _hashstats()
 		case $command in
 		on | off | reset) ;;
 		help) words=$commands ;;
-		*) words+=" -f --file" ;;
+		*) words+=" -f --file --source --core --kallsyms" ;;
 		esac
 		((COMP_CWORD == 1)) && words+=" -V --version"
 		if [[ $word != -* ]]; then

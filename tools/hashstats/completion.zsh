@@ -41,6 +41,9 @@ _hashstats()
 	_hashstats_line=($words)
 	options=(
 		'*'{-f,--file}'[read this copy]:copy of /proc/hashstats:_files'
+		'--source[what to read]:source:(auto proc kcore)'
+		'--core[read this crash dump]:dump:_files'
+		'--kallsyms[symbols of the kernel of the dump]:symbols:_files'
 		'--check[exit with status 1 if a table is crowded or skewed]'
 		{-q,--quiet}'[print nothing except errors]'
 		'(- *)'{-h,--help}'[show options]'
@@ -48,7 +51,7 @@ _hashstats()
 	# These options may stand before the command.
 	while ((at < CURRENT)); do
 		case $words[at] in
-		-f|--file) ((at += 2)) ;;
+		-f|--file|--source|--core|--kallsyms) ((at += 2)) ;;
 		--check|-q|--quiet) ((at++)) ;;
 		show|hist|watch|diff|json|openmetrics|advise|record|report|on|off|reset|help)
 			command=$words[at] named=1
@@ -94,12 +97,11 @@ _hashstats()
 	report)
 		options+=('--all[show idle tables as well]'
 			'--png[draw a picture too]:picture:_files') ;;
-	on|off|reset)
-		options=(${options:#*FILE*}) ;;
 	esac
 	case $command in
 	help) _hashstats_commands ;;
-	on|off|reset) _arguments ${options[3,-1]} ;;
+	# They read no file.
+	on|off|reset) _arguments ${options[6,-1]} ;;
 	diff) _arguments $options '1:before:_files' '2:after:_files' '*:table:_hashstats_tables' ;;
 	*)
 		if [[ -n $named ]]; then

@@ -176,10 +176,10 @@ TABLES = (
 )
 
 # File systems with caches of extended attributes: the structure behind
-# s_fs_info, and its members that are caches with the words that tell them apart.
+# s_fs_info, and its members that are caches with the last word of their names.
 CACHES = {
-    "ext4": ("ext4_sb_info", (("s_ea_block_cache", "ea-block"), ("s_ea_inode_cache", "ea-inode"))),
-    "ext3": ("ext4_sb_info", (("s_ea_block_cache", "ea-block"), ("s_ea_inode_cache", "ea-inode"))),
+    "ext4": ("ext4_sb_info", (("s_ea_block_cache", ""), ("s_ea_inode_cache", "inode"))),
+    "ext3": ("ext4_sb_info", (("s_ea_block_cache", ""), ("s_ea_inode_cache", "inode"))),
     "ext2": ("ext2_sb_info", (("s_ea_block_cache", ""),)),
 }
 # Where a process has its own futexes, from newest to oldest.
