@@ -140,6 +140,9 @@ def test_a_bad_pointer_is_torn(toy, pointer):
     core = ToyCore().usual()
     core.write(first_node(core, core.inode, 7), pointer)
     assert shown(core, toy)["inode"]["torn"] == 1
+    done = hashstats("show", *toy(core))
+    if pointer % 2 == 0:
+        assert "inode: 4 pointers lead out of memory" in done.stderr
 
 
 def test_a_ring_ends(toy):

@@ -23,6 +23,7 @@ NUMBERS = (
     "longest",
     "capped",
     "torn",
+    "bad-pointers",
     "walk-us",
     "walk-longest-us",
     "lookups",

@@ -160,6 +160,8 @@ def about(copy):
                 f"{table.name}: {table.number('torn')} chains changed while they were read, "
                 "not all of their objects are counted"
             )
+        if table.number("bad-pointers"):
+            yield f"{table.title}: {table.number('bad-pointers')} pointers lead out of memory"
 
 
 def load(path):

@@ -36,6 +36,7 @@ class Lengths:
     """What a walk has found; `of` is length -> buckets."""
 
     of: Counter = field(default_factory=Counter)
+    walked: int = 0  # buckets that were not empty when they were read
     torn: int = 0
     again: int = 0  # chains that were walked more than once
     capped: int = 0
@@ -87,6 +88,7 @@ class Walk:
             for number, first in pairs:
                 of[self._length(first_head + number * self.step, first)] += 1
         of[0] += count - used
+        self.result.walked += used
 
     def _heads(self, raw):
         if self.step % 8 or self.head % 8:

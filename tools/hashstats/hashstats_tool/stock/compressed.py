@@ -48,7 +48,7 @@ class Kdumpfile:
     def __init__(self, path):
         library = importlib.import_module("kdumpfile")
         self.space = library.KDUMP_KVADDR
-        self.failure = library.KDumpBaseException
+        self.failure = library.exceptions.KDumpBaseException
         self.file = library.kdumpfile(path)
         self.file.attr["addrxlat.ostype"] = "linux"
 

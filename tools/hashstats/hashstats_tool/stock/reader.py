@@ -241,9 +241,8 @@ class Source:
         for base in where.parts:
             walk.table(base, where.buckets)
         lengths = walk.result
-        used = where.buckets * len(where.parts) - lengths.of[0]
-        if lengths.torn > SOME and lengths.torn * 2 > used:
-            raise Missing(f"{lengths.torn} of its {used} chains lead nowhere")
+        if lengths.torn > SOME and lengths.torn * 2 > lengths.walked:
+            raise Missing(f"{lengths.torn} of its {lengths.walked} chains lead nowhere")
         return lengths, time.perf_counter() - start
 
 

@@ -44,6 +44,8 @@ def chains(buckets, lengths, seconds):
     yield f"longest: {max((length for length, count in of.items() if count), default=0)}"
     yield f"capped: {lengths.capped}"
     yield f"torn: {lengths.torn}"
+    if lengths.bad:
+        yield f"bad-pointers: {lengths.bad}"
     yield f"nodes-per-hit: {nodes:.3f}"
     yield f"nodes-per-hit-expected: {expected:.3f}"
     yield f"variance-over-mean: {(squares / buckets - mean * mean) / mean if mean else 0:.3f}"
