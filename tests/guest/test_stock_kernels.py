@@ -9,25 +9,21 @@ import contextlib
 import json
 import os
 import socket
-import sys
-import time
 from typing import NamedTuple
 
 import pytest
 
-from common import ROOT
+from common import ROOT, packages
 from guest import debian_kernel, stock
-from toyhashstats import FOLDER, hashstats
-
-sys.path.insert(0, str(FOLDER))
-
-from hashstats_tool import reading
-from hashstats_tool.stock import reader
+from kernel import build
+from series import compose
+from toyhashstats import hashstats
 
 # The emulated machine, not the real one, decides how long they take.
 pytestmark = pytest.mark.stage("guest")
 
 FILL = ROOT / "tests/helpers/fill_tables.py"
+COMPARE = ROOT / "tests/helpers/compare_tables.py"
 CHURN = ROOT / "tests/helpers/churn_tables.py"
 IN_MAKE_TEST = "6.12"
 SERIES = [
@@ -254,18 +250,28 @@ def test_busy_tables_are_read_without_harm(visibly):
 # --- our kernel -----------------------------------------------------------------------
 
 
-def same(one, other):
-    """Whether two tables are the same but for how long they took."""
-    return (
-        all(
-            one.fields.get(label) == text
-            for label, text in other.fields.items()
-            if not label.startswith("walk-")
+@pytest.fixture(scope="module")
+def typed_kernel(visibly):
+    """Our kernel with a description of its types."""
+    packages.ensure_packages("types")
+    with visibly():
+        return build.build(
+            "btf",
+            (*build.GUEST, build.CONFIGS / "btf.config"),
+            compose.compose(),
+            targets=("vmlinux",),
         )
-        and one.rows == other.rows
-    )
 
 
-def test_the_reader_is_loaded_once():
-    """A process reads symbols and types of a running kernel once."""
-    assert reader.opened == {} and time and reading
+@pytest.mark.long
+def test_memory_has_what_our_kernel_says(typed_kernel):
+    """Each table, by the register of the kernel, is equal to /proc/hashstats."""
+    script = """
+fstree /tmp -p 2 -d 20 -f 40
+python3.11 /compare_tables.py
+"""
+    files = {"/compare_tables.py": COMPARE}
+    with stock.guest(typed_kernel, script, files=files, mem="512M") as guest:
+        titles, different = json.loads(guest.finish().output.splitlines()[-1])
+    assert {"dentry", "inode", "mbcache", "tcp-established"} <= {*titles}
+    assert not different
