@@ -62,8 +62,7 @@ class Core:
             raise self.bad("not an ELF file")
         if head[4:6] != LITTLE_64:
             raise self.bad("a 32-bit or big-endian file")
-        fields = HEADER.unpack(head)
-        self.machine, at, sections, size, number = *fields[2:3], *fields[5:7], *fields[9:11]
+        _, _, self.machine, _, _, at, sections, _, _, size, number, *_ = HEADER.unpack(head)
         if number == MANY:
             number = SECTION.unpack(self._read(SECTION.size, sections))[7]
         if size != PROGRAM.size or not number:

@@ -6,6 +6,7 @@ import struct
 from typing import NamedTuple
 
 from . import catalog
+from .kernel import View
 from .missing import BadAddress, Missing
 
 MOST_BUCKETS = 1 << 32
@@ -69,8 +70,6 @@ def nodes(kernel, place, size):
 
 
 def variable(kernel, place):
-    from .kernel import View
-
     types = kernel.types
     number = (
         types.struct(place.struct) if isinstance(place.struct, str) else types.unnamed(place.struct)
