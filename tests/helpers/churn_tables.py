@@ -36,7 +36,7 @@ def churn(number):
 
 def read():
     copy = reading.parse(reader.read("/proc/kcore", "/proc/kcore"))
-    return {table.title: table for table in copy.tables}
+    return {table.name: table for table in copy.tables}
 
 
 def main(seconds):

@@ -2,7 +2,7 @@
 """Runs in a guest with our kernel: /proc/hashstats beside what its memory has.
 
 One process reads both, again and again, so that they are read of the same tables
-at least once. It prints a line of JSON: [titles of all tables, those that were
+at least once. It prints a line of JSON: [names of all tables, those that were
 never equal].
 """
 
@@ -18,7 +18,7 @@ TRIES = 5
 
 
 def tables(data):
-    return {table.title: table for table in reading.parse(data).tables}
+    return {table.name: table for table in reading.parse(data).tables}
 
 
 def figures(table):

@@ -128,7 +128,10 @@ def parsed(command, words):
     takes_file = reads and not getattr(module, "OWN_FILES", False)
     if takes_file:
         parser.add_argument(
-            "-f", "--file", metavar="FILE", help="a saved copy or a crash dump, - for standard input"
+            "-f",
+            "--file",
+            metavar="FILE",
+            help="a saved copy or a crash dump, - for standard input",
         )
     if reads:
         sources.add_options(parser)

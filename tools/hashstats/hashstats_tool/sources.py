@@ -161,7 +161,7 @@ def about(copy):
                 "not all of their objects are counted"
             )
         if table.number("bad-pointers"):
-            yield f"{table.title}: {table.number('bad-pointers')} pointers lead out of memory"
+            yield f"{table.name}: {table.number('bad-pointers')} pointers lead out of memory"
 
 
 def load(path):
