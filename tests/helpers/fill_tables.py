@@ -33,9 +33,9 @@ KEPT = []  # sockets and memory that stay
 
 
 def objects():
-    """{title: objects} of each table now."""
+    """{name: objects} of each table now."""
     copy = reading.parse(reader.read("/proc/kcore", "/proc/kcore"))
-    return {table.title: table.objects for table in copy.tables}
+    return {table.name: table.objects for table in copy.tables}
 
 
 def phase(name, fill):
