@@ -84,6 +84,17 @@ def test_every_command_reads_a_dump(toy, tmp_path):
     assert hashstats("diff", words[1], *words).returncode == 2  # which symbols is the first of?
 
 
+def test_a_copy_of_a_dump_is_read_again(toy, tmp_path):
+    words = toy(ToyCore().usual())
+    copy = tmp_path / "copy"
+    copy.write_text(hashstats("copy", *words).stdout)
+    short = hashstats("diff", copy, *words)
+    assert short.returncode == 0 and short.stdout.endswith("tables without a change\n")
+    # It is known to be of memory.
+    assert "Memory has no counts" in hashstats("show", "-f", copy).stdout
+    assert "hash_entries=" not in hashstats("advise", "--shrink", "-f", copy).stdout
+
+
 def test_a_dump_needs_no_option(tmp_path):
     """Not even symbols, if they are in its memory; else the line says so."""
     core, _ = ToyCore().usual().files(tmp_path)

@@ -25,6 +25,7 @@ COMMANDS = (
     "hist",
     "watch",
     "diff",
+    "copy",
     "json",
     "openmetrics",
     "advise",

@@ -18,7 +18,7 @@ _hashstats_tables()
 _hashstats()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="show hist watch diff json openmetrics advise record report"
+	local commands="show hist watch diff copy json openmetrics advise record report"
 	local words="--check -q --quiet -h --help" command="" i
 	commands+=" on off reset help"
 
@@ -64,7 +64,7 @@ _hashstats()
 			case $command in
 			"") words="$commands $(_hashstats_tables)" ;;
 			# The first two words are files.
-			diff | on | off | reset) return ;;
+			diff | copy | on | off | reset) return ;;
 			help) ;;
 			*) words=$(_hashstats_tables) ;;
 			esac

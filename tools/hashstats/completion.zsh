@@ -21,6 +21,7 @@ _hashstats_commands()
 		'hist:chain lengths as bars, beside those of a random function'
 		'watch:a view that is refreshed, with changes'
 		'diff:what changed between two copies'
+		'copy:the text that -f reads'
 		'json:all figures, for programs'
 		'openmetrics:metrics for Prometheus'
 		'advise:sizes for the next boot'
@@ -53,7 +54,7 @@ _hashstats()
 		case $words[at] in
 		-f|--file|--source|--core|--kallsyms) ((at += 2)) ;;
 		--check|-q|--quiet) ((at++)) ;;
-		show|hist|watch|diff|json|openmetrics|advise|record|report|on|off|reset|help)
+		show|hist|watch|diff|copy|json|openmetrics|advise|record|report|on|off|reset|help)
 			command=$words[at] named=1
 			words[at]=()
 			((CURRENT--))
@@ -102,6 +103,7 @@ _hashstats()
 	help) _hashstats_commands ;;
 	# They read no file.
 	on|off|reset) _arguments ${options[6,-1]} ;;
+	copy) _arguments $options ;;
 	diff) _arguments $options '1:before:_files' '2:after:_files' '*:table:_hashstats_tables' ;;
 	*)
 		if [[ -n $named ]]; then

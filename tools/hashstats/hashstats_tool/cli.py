@@ -27,6 +27,7 @@ MODULES = {
     "hist": "hist",
     "watch": "watch",
     "diff": "diff",
+    "copy": "copy",
     "json": "jsonout",
     "openmetrics": "openmetrics",
     "advise": "advise",
@@ -41,6 +42,7 @@ SUMMARY = {
     "hist": "chain lengths as bars, beside those of a random function",
     "watch": "a view that is refreshed, with changes",
     "diff": "what changed between two copies",
+    "copy": "the text that -f reads, to keep it in a file",
     "json": "all figures, for programs",
     "openmetrics": "metrics for Prometheus",
     "advise": "sizes for the next boot, as a hash_entries= line",
@@ -105,8 +107,8 @@ def overview():
     lines += [f"  {name:15} {text}" for name, text in SUMMARY.items()]
     lines += [
         "",
-        "  -f, --file FILE  read a saved copy (- is standard input)",
-        f"                   instead of {sources.KERNEL}",
+        "  -f, --file FILE  read a saved copy (- is standard input) or a crash dump",
+        "                   instead of the running kernel",
         "  --check          exit with status 1 if a table is crowded or skewed",
         "  -q, --quiet      print nothing except errors",
         "  -V, --version    print the version",
