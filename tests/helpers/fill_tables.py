@@ -93,7 +93,7 @@ def files():
 def attributes():
     for number in range(150):
         os.setxattr(f"{DISK}/{number}", "user.a", f"{number:0900}".encode())
-    return {"mbcache ext4 ram0 ea-block": 150}
+    return {"mbcache-ext4-ram0": 150}
 
 
 def quotas():
