@@ -15,6 +15,8 @@ from hashstats_tool import reading
 from hashstats_tool.stock import reader
 
 TRIES = 5
+# Our kernel is built without BTF and KALLSYMS_ALL.
+reader.TYPES = "/types"
 
 
 def tables(data):
@@ -34,7 +36,7 @@ def main():
     for _ in range(TRIES):
         with open("/proc/hashstats", "rb") as file:
             ours = tables(file.read())
-        read = tables(reader.read("/proc/kcore", "/proc/kcore"))
+        read = tables(reader.read("/proc/kcore", "/proc/kcore", "/System.map"))
         wrong = {
             title
             for title in ours.keys() | read.keys()
