@@ -109,6 +109,20 @@ def test_header_names_source_kernel_and_what_is_missing(toy):
     assert "hashstats: note: not read: mount: the kernel has no symbol m_hash_shift" in lines
 
 
+def test_advice_for_a_kernel_without_our_patches(toy):
+    """Its parameters take plain numbers; the other tables have one size."""
+    core = ToyCore().usual()
+    core.table("dentry_hashtable", "d_hash_shift", 24, [9] * 256)
+    for name, lengths in (("css_set_table", [40] + [0] * 127), ("ucounts_hashtable", [9, 7] * 8)):
+        base = core.room(name, 8 * len(lengths))
+        core.room(f"after_{name}", 0)
+        core.chains(base, lengths)
+    text = hashstats("advise", *toy(core)).stdout
+    assert text.endswith("\nAdd to the kernel command line:\ndhash_entries=4096\n")
+    assert "skewed: 20.5 nodes per lookup; with the series 1.2\n" in text
+    assert "fixed at 16: 4.6 nodes per lookup; with the series 1.5\n" in text
+
+
 def test_a_size_from_the_command_line_is_told(toy):
     core = ToyCore().usual()
     line = core.store(b"quiet ihash_entries=8\0")

@@ -54,11 +54,16 @@ def below(idle, copy, live, terminal):
     if idle:
         names = ", ".join(one.name for one in idle)
         texts.append(f"{len(idle)} idle, shown with --all: {names}")
-    if copy and not copy.counting:
-        why = "Memory has no counts of lookups" if copy.kernel else "Counting is off"
-        remedy = "; hashstats on starts it" if live and not copy.kernel else ""
+    if copy and copy.kernel:
         texts.append(
-            f"{why}, so there are no hit rates, and no verdicts on wait queues and page{remedy}."
+            "Memory has no counts of lookups, so there are no hit rates, and no verdicts on wait "
+            "queues."
+        )
+    elif copy and not copy.counting:
+        remedy = "; hashstats on starts it" if live else ""
+        texts.append(
+            "Counting is off, so there are no hit rates, and no verdicts on wait queues and "
+            f"page{remedy}."
         )
     lines = [line for text in texts for line in text_table.wrapped(text, terminal.width)]
     return ["", *(terminal.colour(line, "dim") for line in lines)] if lines else []
