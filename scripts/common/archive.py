@@ -12,6 +12,7 @@ from pathlib import Path
 from common import BUILD, die, lock, run, step
 
 FOLDER = BUILD / "downloads"
+LOG = BUILD / "log/archive.log"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 MIRROR = "http://deb.debian.org/debian"
 
@@ -33,6 +34,19 @@ def fetch_package(name: str, suite: str, otherwise: str) -> Path:
         if not unpacked.is_dir():
             unpack(download(name, suite, otherwise), unpacked)
     return unpacked
+
+
+def names(suite: str, beginning: str) -> list[str]:
+    """Packages of a release whose names begin so; empty if its list cannot be had."""
+    with lock(FOLDER / "apt.lock"):
+        conf = configuration(suite)
+        update(conf)
+        return run(["apt-cache", "-c", conf, "pkgnames", beginning]).stdout.split()
+
+
+def update(conf: Path) -> None:
+    # A list that cannot be renewed may still have the package.
+    run(["apt-get", "-q", "-c", conf, "update"], log=LOG, check=False)
 
 
 def configuration(suite: str) -> Path:
@@ -62,16 +76,16 @@ def configuration(suite: str) -> Path:
 
 
 def download(name: str, suite: str, otherwise: str) -> Path:
-    conf, log = configuration(suite), BUILD / "log/archive.log"
+    conf = configuration(suite)
     folder = conf.parent.parent
-    apt = ["apt-get", "-q", "-c", conf]
     with step(f"fetch {name} of Debian's {suite}"):
-        # A list that cannot be renewed may still have the package.
-        run([*apt, "update"], log=log, check=False)
-        done = run([*apt, "download", name], cwd=folder, log=log, check=False)
+        update(conf)
+        done = run(
+            ["apt-get", "-q", "-c", conf, "download", name], cwd=folder, log=LOG, check=False
+        )
     found = sorted(folder.glob(f"{name}_*.deb"))
     if done.returncode or not found:
-        die(f"{name} of Debian's {suite} cannot be had (see {log}); {otherwise}")
+        die(f"{name} of Debian's {suite} cannot be had (see {LOG}); {otherwise}")
     return found[-1]
 
 

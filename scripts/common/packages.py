@@ -23,6 +23,7 @@ GROUPS = {
     "xfs": "xfsprogs",
     "disk": "mmdebstrap uidmap",
     "deb": "debhelper dpkg-dev openssl",
+    "types": "pahole",
     "picture": "python3-matplotlib",
     "debian-config": "linux-config-6.12",
 }

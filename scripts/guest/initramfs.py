@@ -32,6 +32,10 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t debugfs debug /sys/kernel/debug
 mount -t tmpfs tmp /tmp
+# A stock kernel may have its virtio drivers as modules.
+for module in /modules/*.ko; do
+    [ ! -e "$module" ] || insmod "$module"
+done
 port() {
     for entry in /sys/class/virtio-ports/*; do
         read -r name < "$entry/name" && [ "$name" = "$1" ] &&

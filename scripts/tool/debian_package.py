@@ -25,14 +25,21 @@ Architecture: all
 Maintainer: {name} <{mail}>
 Installed-Size: {kilobytes}
 Depends: python3 (>= 3.11)
-Suggests: python3-matplotlib, prometheus-node-exporter
+Suggests: python3-matplotlib, python3-libkdumpfile, prometheus-node-exporter
 Section: admin
 Priority: optional
-Description: show and size hash tables of the kernel
- hashstats reads /proc/hashstats of a kernel with the boothash patches: how
- full its hash tables are, how well their keys are spread, and what lookups
- cost. It draws, compares and records them, hands them to Prometheus, and gives
- the kernel command line with which the next boot has better sizes.
+Description: show and size hash tables of the running kernel
+ hashstats shows the hash tables of the kernel that you run: names, inodes,
+ mounts, futexes, page waits, sockets and others. For each table it shows the
+ number of buckets and objects, the lengths of the chains, how the distribution
+ compares with that of a random function, and a verdict.
+ .
+ It needs no special kernel: it reads /proc/kcore, and crash dumps too. Kernels
+ from 6.1 to 7.3 with BTF and KALLSYMS_ALL will do, as Debian's have. On a kernel
+ with the boothash patches it reads /proc/hashstats, which also counts lookups.
+ .
+ It draws, compares and records the tables, exports them to Prometheus, and
+ computes the kernel command line with better sizes for the next boot.
 """
 # Modules are compiled where they run, by the Python that is there.
 AFTER_INSTALL = f"""\

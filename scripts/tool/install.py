@@ -28,8 +28,8 @@ SYSTEMD = Path("lib/systemd/system")
 def files(zsh: Path = ZSH_LOCAL) -> Files:
     """Where each file of ours goes, relative to the prefix."""
     result = {OWN / "hashstats": TOOL / "hashstats"}
-    for path in sorted((TOOL / "hashstats_tool").iterdir()):
-        if path.is_file():
+    for path in sorted((TOOL / "hashstats_tool").rglob("*")):
+        if path.is_file() and path.parent.name != "__pycache__":
             result[OWN / path.relative_to(TOOL)] = path
     result[Path("share/man/man1/hashstats.1")] = TOOL / "hashstats.1"
     result[Path("share/bash-completion/completions/hashstats")] = TOOL / "completion.bash"

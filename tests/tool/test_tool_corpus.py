@@ -367,6 +367,7 @@ COMMANDS = {
     "hist": ["hist", "dentry", "-f", "FILE"],
     "watch": ["watch", "-n", "1", "-f", "FILE"],
     "diff": ["diff", "FILE", "FILE"],
+    "copy": ["copy", "-f", "FILE"],
     "json": ["json", "-f", "FILE"],
     "openmetrics": ["openmetrics", "-f", "FILE"],
     "advise": ["advise", "-f", "FILE"],

@@ -25,6 +25,7 @@ COMMANDS = (
     "hist",
     "watch",
     "diff",
+    "copy",
     "json",
     "openmetrics",
     "advise",
@@ -424,7 +425,8 @@ def test_completion_leaves_files_to_bash():
 
 
 def test_every_file_of_the_tool_is_installed():
-    sources = set(install_tools.files().values())
+    # What pip needs to install the same files is not for an installed tool.
+    sources = {*install_tools.files().values(), TOOL / "pyproject.toml"}
     for path in TOOL.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
             assert path in sources, path

@@ -13,6 +13,7 @@ COMMANDS = {
     "hist": ["hist", "mbcache", "-f", "FILE"],
     "watch": ["watch", "--count", "1", "-f", "FILE"],
     "diff": ["diff", "FILE", "OTHER"],
+    "copy": ["copy", "-f", "FILE"],
     "json": ["json", "-f", "FILE"],
     "openmetrics": ["openmetrics", "-f", "FILE"],
     "advise": ["advise", "-f", "FILE"],

@@ -18,7 +18,7 @@ _hashstats_tables()
 _hashstats()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="show hist watch diff json openmetrics advise record report"
+	local commands="show hist watch diff copy json openmetrics advise record report"
 	local words="--check -q --quiet -h --help" command="" i
 	commands+=" on off reset help"
 
@@ -26,7 +26,7 @@ _hashstats()
 	# These options may stand before the command.
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-f | --file) ((i++)) ;;
+		-f | --file | --source | --core | --kallsyms) ((i++)) ;;
 		--check | -q | --quiet) ;;
 		*)
 			[[ " $commands " == *" ${COMP_WORDS[i]} "* ]] &&
@@ -36,9 +36,10 @@ _hashstats()
 		esac
 	done
 	case $before in
-	-f | --file | --png | -o | --output | --grub-file) return ;;
+	-f | --file | --core | --kallsyms | --png | -o | --output | --grub-file) return ;;
 	-n | --interval | -t | --time | --count | --target | --budget | --memory)
 		return ;;
+	--source) words="auto proc kcore" ;;
 	--sort) words="verdict table buckets bytes objects load long nodes" ;;
 	*)
 		case $command in
@@ -56,14 +57,14 @@ _hashstats()
 		case $command in
 		on | off | reset) ;;
 		help) words=$commands ;;
-		*) words+=" -f --file" ;;
+		*) words+=" -f --file --source --core --kallsyms" ;;
 		esac
 		((COMP_CWORD == 1)) && words+=" -V --version"
 		if [[ $word != -* ]]; then
 			case $command in
 			"") words="$commands $(_hashstats_tables)" ;;
 			# The first two words are files.
-			diff | on | off | reset) return ;;
+			diff | copy | on | off | reset) return ;;
 			help) ;;
 			*) words=$(_hashstats_tables) ;;
 			esac

@@ -21,6 +21,7 @@ _hashstats_commands()
 		'hist:chain lengths as bars, beside those of a random function'
 		'watch:a view that is refreshed, with changes'
 		'diff:what changed between two copies'
+		'copy:the text that -f reads'
 		'json:all figures, for programs'
 		'openmetrics:metrics for Prometheus'
 		'advise:sizes for the next boot'
@@ -41,6 +42,9 @@ _hashstats()
 	_hashstats_line=($words)
 	options=(
 		'*'{-f,--file}'[read this copy]:copy of /proc/hashstats:_files'
+		'--source[what to read]:source:(auto proc kcore)'
+		'--core[read this crash dump]:dump:_files'
+		'--kallsyms[symbols of the kernel of the dump]:symbols:_files'
 		'--check[exit with status 1 if a table is crowded or skewed]'
 		{-q,--quiet}'[print nothing except errors]'
 		'(- *)'{-h,--help}'[show options]'
@@ -48,9 +52,9 @@ _hashstats()
 	# These options may stand before the command.
 	while ((at < CURRENT)); do
 		case $words[at] in
-		-f|--file) ((at += 2)) ;;
+		-f|--file|--source|--core|--kallsyms) ((at += 2)) ;;
 		--check|-q|--quiet) ((at++)) ;;
-		show|hist|watch|diff|json|openmetrics|advise|record|report|on|off|reset|help)
+		show|hist|watch|diff|copy|json|openmetrics|advise|record|report|on|off|reset|help)
 			command=$words[at] named=1
 			words[at]=()
 			((CURRENT--))
@@ -94,12 +98,12 @@ _hashstats()
 	report)
 		options+=('--all[show idle tables as well]'
 			'--png[draw a picture too]:picture:_files') ;;
-	on|off|reset)
-		options=(${options:#*FILE*}) ;;
 	esac
 	case $command in
 	help) _hashstats_commands ;;
-	on|off|reset) _arguments ${options[3,-1]} ;;
+	# They read no file.
+	on|off|reset) _arguments ${options[6,-1]} ;;
+	copy) _arguments $options ;;
 	diff) _arguments $options '1:before:_files' '2:after:_files' '*:table:_hashstats_tables' ;;
 	*)
 		if [[ -n $named ]]; then

@@ -4,7 +4,18 @@
 import json
 import re
 
-from . import grub, listing, numbers, peaks, recording, sizing, sources, text_table, verdicts
+from . import (
+    grub,
+    listing,
+    numbers,
+    peaks,
+    recording,
+    sizing,
+    sources,
+    stock_advice,
+    text_table,
+    verdicts,
+)
 from .errors import Complaint
 from .selection import of
 from .terminal import Terminal
@@ -67,14 +78,21 @@ def run(options):
     chosen = of(seen.judged, options.tables)
     names = {one.name for one in chosen}
     shrink = options.shrink or seen.duration >= DAY
-    plans = sizing.plans([peak.to_size for peak in seen], names, target, memory, budget, shrink)
-    pairs = [(plan, seen.of_name[plan.name].judged) for plan in plans if plan.name in names]
+    sizable = names & stock_advice.PARAMETERS.keys() if seen.stock else names
+    plans = sizing.plans([peak.to_size for peak in seen], sizable, target, memory, budget, shrink)
+    line = (stock_advice if seen.stock else sizing).line_of(plans)
+    rows = []
+    for plan in plans:
+        if plan.name in names:
+            worst = seen.of_name[plan.name].judged
+            said = seen.stock and stock_advice.advice(plan, worst, target)
+            rows.append((plan, worst, said or advice(plan, worst)))
     if options.json:
-        print(json.dumps(document(plans, pairs, target), indent=2))
+        print(json.dumps(document(plans, rows, line, target), indent=2))
     else:
-        print("\n".join(report(plans, pairs, seen, options, Terminal())))
+        print("\n".join(report(plans, rows, line, seen, options, Terminal())))
     if options.apply_grub:
-        apply(options, plans)
+        apply(options, plans, line)
     return chosen
 
 
@@ -105,11 +123,11 @@ def budget_of(text, memory):
     return int(float(text[:-1]) * memory / 100)
 
 
-def apply(options, plans):
+def apply(options, plans, line):
     if not changed(plans):
         print("Nothing to apply.")
         return
-    print("\n" + "\n".join(grub.apply(sizing.line_of(plans), options.grub_file, options.yes)))
+    print("\n" + "\n".join(grub.apply(line, options.grub_file, options.yes)))
 
 
 def changed(plans):
@@ -138,19 +156,19 @@ def advice(plan, worst):
     return "keep"
 
 
-def report(plans, pairs, seen, options, terminal):
+def report(plans, rows, line, seen, options, terminal):
     """Tables that change, bad ones, then the others; the line."""
-    shown, idle = listing.without_idle([worst for _, worst in pairs], options)
-    pairs = [pair for pair in pairs if pair[1] in shown]
-    pairs.sort(key=lambda pair: (pair[0].action == sizing.KEEP, -pair[1].severity))
+    shown, idle = listing.without_idle([worst for _, worst, _ in rows], options)
+    rows = [row for row in rows if row[1] in shown]
+    rows.sort(key=lambda row: (row[0].action == sizing.KEEP, -row[1].severity))
     result = text_table.lines(
         HEAD,
-        [cells(*pair) for pair in pairs],
-        [worst for _, worst in pairs],
+        [cells(plan, said) for plan, _, said in rows],
+        [worst for _, worst, _ in rows],
         terminal,
         LEAST_WANTED,
     )
-    result += listing.below(idle, seen.counting, listing.is_live(options), terminal)
+    result += listing.below(idle, seen, listing.is_live(options), terminal)
     now, new = sum(plan.one.table.bytes for plan in plans), sum(plan.bytes for plan in plans)
     summary = f"All tables: {numbers.size(now)} now, {numbers.size(new)} then. {basis(seen)}"
     if any(plan.smaller for plan in plans):
@@ -162,7 +180,7 @@ def report(plans, pairs, seen, options, terminal):
         *result,
         "",
         "Add to the kernel command line:",
-        terminal.colour(sizing.line_of(plans), "bold"),
+        terminal.colour(line, "bold"),
     ]
 
 
@@ -172,7 +190,7 @@ def basis(seen):
     return f"Based on the peaks of {seen.samples} readings in {seen.duration:.0f} s."
 
 
-def cells(plan, worst):
+def cells(plan, said):
     one = plan.one
     table = one.table
     off = not table.buckets
@@ -186,11 +204,11 @@ def cells(plan, worst):
         "off" if off else numbers.short(plan.buckets),
         numbers.size(plan.bytes),
         "~" * sizing.rough(plan) + predicted,
-        advice(plan, worst),
+        said,
     )
 
 
-def document(plans, pairs, target):
+def document(plans, rows, line, target):
     """The same for programs; `advice` in schema.json."""
     return {
         "schema": "hashstats-advice",
@@ -198,7 +216,7 @@ def document(plans, pairs, target):
         "target": target,
         "bytes": sum(plan.one.table.bytes for plan in plans),
         "bytes_new": sum(plan.bytes for plan in plans),
-        "line": sizing.line_of(plans),
+        "line": line,
         "tables": [
             {
                 "name": plan.name,
@@ -209,9 +227,9 @@ def document(plans, pairs, target):
                 "nodes_predicted": plan.predicted,
                 "rough": sizing.rough(plan),
                 "action": plan.action,
-                "advice": advice(plan, worst),
+                "advice": said,
                 "verdict": worst.verdict,
             }
-            for plan, worst in pairs
+            for plan, worst, said in rows
         ],
     }

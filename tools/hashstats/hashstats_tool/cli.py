@@ -17,8 +17,8 @@ import io
 import os
 import sys
 
+from . import sources
 from .errors import Complaint, alike, did_you_mean, quoted
-from .sources import KERNEL
 
 VERSION = "1.0"
 DEFAULT = "show"
@@ -27,6 +27,7 @@ MODULES = {
     "hist": "hist",
     "watch": "watch",
     "diff": "diff",
+    "copy": "copy",
     "json": "jsonout",
     "openmetrics": "openmetrics",
     "advise": "advise",
@@ -41,6 +42,7 @@ SUMMARY = {
     "hist": "chain lengths as bars, beside those of a random function",
     "watch": "a view that is refreshed, with changes",
     "diff": "what changed between two copies",
+    "copy": "the text that -f reads, to keep it in a file",
     "json": "all figures, for programs",
     "openmetrics": "metrics for Prometheus",
     "advise": "sizes for the next boot, as a hash_entries= line",
@@ -50,7 +52,10 @@ SUMMARY = {
     "help [COMMAND]": "these lines, or the options of a command",
 }
 # Options that may stand before the command, and whether they take a value.
-EARLY = {"-f": True, "--file": True, "--check": False, "-q": False, "--quiet": False}
+EARLY = {
+    **dict.fromkeys(("-f", "--file", "--source", "--core", "--kallsyms"), True),
+    **dict.fromkeys(("--check", "-q", "--quiet"), False),
+}
 GOOD, BAD_STATE, UNUSABLE, STOPPED = 0, 1, 2, 130
 
 
@@ -102,8 +107,8 @@ def overview():
     lines += [f"  {name:15} {text}" for name, text in SUMMARY.items()]
     lines += [
         "",
-        "  -f, --file FILE  read a saved copy (- is standard input)",
-        f"                   instead of {KERNEL}",
+        "  -f, --file FILE  read a saved copy (- is standard input) or a crash dump",
+        "                   instead of the running kernel",
         "  --check          exit with status 1 if a table is crowded or skewed",
         "  -q, --quiet      print nothing except errors",
         "  -V, --version    print the version",
@@ -120,22 +125,31 @@ def parsed(command, words):
     """The module of a command and its options."""
     module = importlib.import_module(f".{MODULES[command]}", __package__)
     parser = Parser(prog=f"hashstats {command}", description=module.HELP, allow_abbrev=False)
-    # Some take several files or none.
-    if not getattr(module, "OWN_FILES", False):
+    reads = getattr(module, "READS", True)
+    # Some take several files.
+    takes_file = reads and not getattr(module, "OWN_FILES", False)
+    if takes_file:
         parser.add_argument(
             "-f",
             "--file",
-            default=KERNEL,
             metavar="FILE",
-            help=f"a saved copy, - for standard input (default: {KERNEL})",
+            help="a saved copy or a crash dump, - for standard input",
         )
+    if reads:
+        sources.add_options(parser)
     parser.add_argument(
         "--check", action="store_true", help="exit with status 1 if a table is crowded or skewed"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing except errors")
     module.options(parser)
     parser.set_defaults(command=command)
-    return module, parser.parse_intermixed_args(words)
+    options = parser.parse_intermixed_args(words)
+    if reads:
+        # What a command reads if the user names no file.
+        options.default = sources.chosen(options)
+    if takes_file:
+        options.file = sources.with_symbols(options.file, options.kallsyms) or options.default
+    return module, options
 
 
 def main(words):
@@ -195,6 +209,11 @@ def run(module, options):
             return module.run(options)
         finally:
             sys.stdout = output
+
+
+def command():
+    """The entry point of an installation by pip."""
+    return main(sys.argv[1:])
 
 
 def forget_output():

@@ -7,7 +7,7 @@ from . import sources
 from .errors import Complaint
 
 HELP = "start, stop or reset the counting of lookups and wakeups"
-OWN_FILES = True  # they write to the kernel only
+READS = False  # they write to the kernel only
 DONE = {
     "on": "Counting is on. It takes a few instructions per lookup; hashstats off stops it.",
     "off": "Counting is off. The counts stay until hashstats reset.",

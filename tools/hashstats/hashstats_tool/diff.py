@@ -31,7 +31,7 @@ def options(parser):
         nargs="*",
         default=[],
         metavar="[AFTER] [TABLE ...]",
-        help=f"a later copy, - for standard input (default: {sources.KERNEL}), and tables",
+        help="a later copy, - for standard input (default: the running kernel), and tables",
     )
     parser.add_argument("-f", "--file", metavar="FILE", help="the same as AFTER")
     parser.add_argument("--all", action="store_true", help="each line of all tables")
@@ -59,7 +59,7 @@ def after_and_tables(options, old):
     words = options.words
     if options.file is None and words and words[0] not in {one.name for one in old}:
         return words[0], words[1:]
-    return options.file or sources.KERNEL, words
+    return options.file or options.default, words
 
 
 def in_short(before, after, terminal):

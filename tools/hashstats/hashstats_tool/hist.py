@@ -25,8 +25,7 @@ def options(parser):
         "--file",
         action="append",
         metavar="FILE",
-        help="a saved copy, - for standard input (default: "
-        f"{sources.KERNEL}); several to compare them",
+        help="a saved copy or a crash dump, - for standard input; several to compare them",
     )
     parser.add_argument(
         "--log", action="store_true", help="logarithmic bars, to see the long chains"
@@ -35,7 +34,7 @@ def options(parser):
 
 
 def run(options):
-    files = options.file or [sources.KERNEL]
+    files = options.file or [options.default]
     if files.count("-") > 1:
         raise Complaint("standard input is named twice; accepted: once")
     if options.png:

@@ -37,6 +37,10 @@ def document(copy, judged):
         "version": VERSION,
         "file_version": copy.version,
         "counting": copy.counting,
+        # Of a kernel without /proc/hashstats; null else.
+        "source": copy.header.get("source"),
+        "kernel": copy.kernel,
+        "not_read": copy.header.get("not-read"),
         "tables": [table_of(one) for one in judged],
     }
 

@@ -44,17 +44,22 @@ def without_idle(judged, options):
     return [one for one in judged if one not in idle], idle
 
 
-def below(idle, counting, live, terminal):
+def below(idle, copy, live, terminal):
     """The lines below a table of tables.
 
-    counting	lookups and wakeups are counted
+    copy	what was read, or the peaks of a recording; None if nothing is said of it
     live	the figures are of this machine, now
     """
     texts = []
     if idle:
         names = ", ".join(one.name for one in idle)
         texts.append(f"{len(idle)} idle, shown with --all: {names}")
-    if not counting:
+    if copy and copy.kernel:
+        texts.append(
+            "Memory has no counts of lookups, so there are no hit rates, and no verdicts on wait "
+            "queues."
+        )
+    elif copy and not copy.counting:
         remedy = "; hashstats on starts it" if live else ""
         texts.append(
             "Counting is off, so there are no hit rates, and no verdicts on wait queues and "
@@ -65,4 +70,4 @@ def below(idle, counting, live, terminal):
 
 
 def is_live(options):
-    return options.file == sources.KERNEL
+    return options.file in sources.LIVE

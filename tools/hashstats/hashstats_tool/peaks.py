@@ -110,6 +110,8 @@ class Peaks:
         self.samples = 0
         self.first = self.last = 0.0  # their seconds
         self.counting = False  # in any sample
+        self.kernel = None  # its release, if its memory was read
+        self.stock = False  # whether that kernel is without our patches
 
     def add(self, seconds, copy):
         for one in verdicts.of_copy(copy):
@@ -119,6 +121,7 @@ class Peaks:
         self.last = seconds
         self.samples += 1
         self.counting |= copy.counting
+        self.kernel, self.stock = copy.kernel, copy.stock
 
     def __iter__(self):
         return iter(self.of_name.values())

@@ -22,6 +22,8 @@ NUMBERS = (
     "used",
     "longest",
     "capped",
+    "torn",
+    "bad-pointers",
     "walk-us",
     "walk-longest-us",
     "lookups",
@@ -45,7 +47,8 @@ FRACTIONS = (
     "foreign-per-wake",
 )
 KNOWN = frozenset((*WORDS, *NUMBERS, *FRACTIONS))
-KNOWN_ABOVE = frozenset(("version", "counting"))
+# All but two are of a kernel's memory and not of /proc/hashstats.
+KNOWN_ABOVE = frozenset(("version", "counting", "source", "kernel", "hash-entries", "not-read"))
 
 ALWAYS = ("buckets", "bytes", "sized-by")
 WITH_ROWS = ("objects", "used", "longest")

@@ -74,7 +74,7 @@ def table(seen, options, terminal):
     return [
         f"{seen.host}: {span(seen)}" if seen.host else span(seen),
         *text_table.lines(HEAD, rows, shown, terminal, LEAST_WANTED),
-        *listing.below(idle, seen.counting, live=False, terminal=terminal),
+        *listing.below(idle, seen, live=False, terminal=terminal),
     ]
 
 

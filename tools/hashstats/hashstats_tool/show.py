@@ -59,7 +59,7 @@ def run(options):
     terminal = Terminal()
     shown, idle = listing.without_idle(judged, options)
     print("\n".join(lines(shown, terminal)))
-    for line in listing.below(idle, copy.counting, listing.is_live(options), terminal):
+    for line in listing.below(idle, copy, listing.is_live(options), terminal):
         print(line)
     return judged
 

@@ -1,13 +1,66 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where the text comes from: the kernel, a saved copy, standard input."""
+"""Where the text comes from: the kernel, a saved copy, standard input.
+
+A kernel without /proc/hashstats has the same figures in its memory, and so has
+a crash dump. Code that reads the text sees no difference.
+"""
 
 import os
+import stat
 import sys
 
 from . import reading
 from .errors import Complaint, quoted
 
 KERNEL = "/proc/hashstats"
+MEMORY = "/proc/kcore"
+LIVE = (KERNEL, MEMORY)  # of this machine, now
+SOURCES = ("auto", "proc", "kcore")
+# An ELF file; makedumpfile's formats.
+CORE_MAGICS = (b"\x7fELF", b"KDUMP   ", b"DISKDUMP", b"makedumpfile\0")
+
+
+class Core(str):
+    """The path of a core file, and of the symbols of its kernel."""
+
+    symbols: str | None = None
+
+
+def add_options(parser):
+    parser.add_argument(
+        "--source",
+        choices=SOURCES,
+        default="auto",
+        help=f"proc: {KERNEL}; kcore: the memory of the running kernel; "
+        "auto: the first of them that there is (default)",
+    )
+    parser.add_argument("--core", metavar="FILE", help="a crash dump, instead of this kernel")
+    parser.add_argument(
+        "--kallsyms",
+        metavar="FILE",
+        help="symbols of that kernel, if the dump does not have them: "
+        "a copy of its /proc/kallsyms, or its System.map",
+    )
+
+
+def with_symbols(path, symbols):
+    """A path; a core file if symbols are named for it."""
+    if path is None or path == "-" or not symbols:
+        return path
+    path = Core(path)
+    path.symbols = symbols
+    return path
+
+
+def chosen(options):
+    """The path to read where the user names no file."""
+    if options.core and options.source != "auto":
+        raise Complaint(f"--core and --source {options.source}; accepted: one of them")
+    path = Core(options.core or (MEMORY if options.source == "kcore" else KERNEL))
+    if options.source == "auto" and not options.core and not os.path.exists(KERNEL):
+        path = Core(MEMORY)
+    path.symbols = options.kallsyms
+    return path
 
 
 def name_of(path):
@@ -21,6 +74,12 @@ def read(path):
 
 def lines(path):
     """The same line by line, for a file that memory need not hold."""
+    if path != "-" and is_core(path):
+        from .stock import reader
+
+        text = reader.read(str(path), quoted_path(path), getattr(path, "symbols", None))
+        yield from text.splitlines(keepends=True)
+        return
     try:
         if path == "-":
             if sys.stdin is None:
@@ -50,6 +109,21 @@ def lines(path):
         ) from None
 
 
+def is_core(path):
+    """Whether a file is the memory of a kernel. Only regular files are tried:
+    what is read from a pipe is gone.
+    """
+    if path == MEMORY or isinstance(path, Core) and path != KERNEL:
+        return True
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode) or path == KERNEL:
+            return False
+        with open(path, "rb") as file:
+            return file.read(16).startswith(CORE_MAGICS)
+    except (OSError, ValueError):
+        return False
+
+
 def quoted_path(path):
     """A path as it is, unless it would spoil the line."""
     return path if path.isprintable() and len(path) < 200 else quoted(path)
@@ -60,10 +134,34 @@ def note(text):
     print(f"hashstats: note: {text}", file=sys.stderr)
 
 
+told: set[str] = set()
+
+
 def tell(copy):
     for text in copy.notes:
         note(text)
+    # Of the same kernel it is no news each time.
+    for text in about(copy):
+        if text not in told:
+            note(text)
+        told.add(text)
     return copy
+
+
+def about(copy):
+    """What was read, if it was a kernel's memory, and what could not be."""
+    if not copy.kernel:
+        return
+    yield f"{copy.header.get('source')} of Linux {copy.kernel}"
+    yield from (f"not read: {text}" for text in copy.header.get("not-read", "").split("; ") if text)
+    for table in copy.tables:
+        if table.number("torn"):
+            yield (
+                f"{table.name}: {table.number('torn')} chains changed while they were read, "
+                "not all of their objects are counted"
+            )
+        if table.number("bad-pointers"):
+            yield f"{table.name}: {table.number('bad-pointers')} pointers lead out of memory"
 
 
 def load(path):
@@ -79,6 +177,6 @@ def load(path):
 
 def memory(path):
     """Bytes of memory of this machine, if it is the one the figures are of."""
-    if path != KERNEL:
+    if path not in LIVE:
         return None
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

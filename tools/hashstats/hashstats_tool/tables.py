@@ -93,5 +93,15 @@ class Copy:
         return int(self.header["version"])
 
     @property
+    def kernel(self):
+        """The release of a kernel whose memory was read; None of /proc/hashstats."""
+        return self.header.get("kernel")
+
+    @property
+    def stock(self):
+        """Whether that kernel is without our patches."""
+        return self.header.get("hash-entries") == "no"
+
+    @property
     def counting(self):
         return self.header.get("counting") == "on"

@@ -93,14 +93,14 @@ class View:
         self.last: list = []
         self.time = 0.0
         self.number = 0
-        self.counting = False
+        self.off = False  # the kernel could count, and does not
         self.read()
 
     def read(self):
         copy = sources.load(self.options.file)
         judged = listing.ordered(of(verdicts.of_copy(copy), self.options.tables))
         now = time.monotonic()
-        self.counting = copy.counting
+        self.off = not (copy.counting or copy.kernel)
         self.last, self.judged = self.judged, judged
         self.passed, self.time = now - self.time, now
         self.number += 1
@@ -112,14 +112,14 @@ class View:
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         title = f"{sources.quoted_path(self.options.file)}  {now}"
         # In the first line, since a small screen cuts off the last ones.
-        if not self.counting:
+        if self.off:
             title += "  counting is off"
         if self.terminal.is_one:
             title += f"  every {self.options.interval} s, q leaves"
         return [
             shortened(title, self.terminal.width),
             *text_table.lines(HEAD, rows, shown, self.terminal, LEAST_WANTED),
-            *listing.below(idle, counting=True, live=False, terminal=self.terminal),
+            *listing.below(idle, copy=None, live=False, terminal=self.terminal),
         ]
 
     def cells(self, one, before):

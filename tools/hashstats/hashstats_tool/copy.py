@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+"""hashstats copy: the text that the other commands read, to keep it in a file."""
+
+import sys
+
+from . import reading, sources, verdicts
+
+HELP = "the text of /proc/hashstats, made from memory if need be; -f reads it again"
+
+
+def options(parser):
+    """None of its own."""
+
+
+def run(options):
+    data = sources.read(options.file)
+    copy = sources.tell(reading.parse(data, sources.quoted_path(sources.name_of(options.file))))
+    sys.stdout.buffer.write(data)
+    return verdicts.of_copy(copy)

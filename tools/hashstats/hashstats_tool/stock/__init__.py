@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The tables of a kernel without /proc/hashstats, read from its memory.
+
+Each module uses only those above it:
+
+missing		why something cannot be read
+elf		program headers and notes of a core file
+memory		addresses to bytes; paging translates where the file does not
+vmcoreinfo	what the kernel says of itself for crash dumps
+kallsyms	addresses of symbols
+btf		layouts of structures
+kernel		these together, and typed views of structures
+chains		lengths of chains
+catalog		which tables there are: the only data about kernel versions
+places		where a table of the catalog is in memory
+mounts, futexes	tables that no symbol names
+report		the text, as /proc/hashstats has it
+reader		all of it for a file; the only module that others use
+"""

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What hashstats advise says of a kernel without our patches.
+
+Its command line sizes few tables, each by a parameter of its own. The others
+have one size on each machine; of those it says what the series would change.
+"""
+
+from . import sizing, spread, verdicts
+
+# Parameters that set the number of buckets.
+PARAMETERS = {
+    "dentry": "dhash_entries",
+    "inode": "ihash_entries",
+    "mount": "mhash_entries",
+    "mountpoint": "mphash_entries",
+    "tcp-established": "thash_entries",
+    "udp": "uhash_entries",
+}
+# The series sizes tables whose names begin so by memory.
+SIZED = (
+    "folio_wait", "bit_wait", "dentry_lookup", "uid", "ucounts", "posix_timers", "css_set",
+    "dquot", "blocked_locks", "ksm_mm", "khugepaged_mm", "mbcache", "futex",
+)  # fmt: skip
+# The series gives the keys of these tables another hash function.
+REHASHED = ("inode", "mount", "mountpoint", "css_set", "uid", "dquot", "ucounts")
+WORTH = 0.5  # nodes per lookup more than the target
+
+
+def line_of(plans):
+    """The words for the kernel command line; these parameters take no suffix K or M."""
+    return " ".join(
+        f"{PARAMETERS[plan.name]}={plan.buckets}"
+        for plan in plans
+        if plan.name in PARAMETERS and (plan.action != sizing.KEEP or sizing.asked_for(plan))
+    )
+
+
+def advice(plan, worst, target):
+    """What to do with a table that no parameter sizes; None if one does."""
+    if worst.verdict == "skewed":
+        return skewed(worst, target)
+    one = plan.one
+    if plan.name in PARAMETERS or one.verdict == "idle":
+        return None
+    if one.kind != verdicts.CHAINS or not one.table.objects:
+        return "keep: its size cannot be set"
+    if one.nodes < target + WORTH or one.momentary and not one.bad:
+        return "keep: its size cannot be set, and need not"
+    if plan.name.startswith(SIZED):
+        return f"{fixed(one)}; with the series {sized(one, target):.1f}"
+    return fixed(one)
+
+
+def skewed(one, target):
+    if one.name not in REHASHED:
+        return "skewed: size will not help, keys collide"
+    return f"skewed: {one.nodes:.1f} nodes per lookup; with the series {sized(one, target):.1f}"
+
+
+def sized(one, target):
+    """Nodes per lookup with a random function and as many buckets as the target takes."""
+    buckets = max(spread.buckets_for(one.table.objects, target), one.table.buckets)
+    return spread.nodes_expected(buckets, one.table.objects)
+
+
+def fixed(one):
+    what = "fixed at" if one.table.sized_by == "fixed" else "made with"
+    return f"{what} {one.table.buckets}: {one.nodes:.1f} nodes per lookup"
