@@ -234,8 +234,8 @@ ROWS = (
         ".3f",
     ),
     Row("wake", "wakeup, nobody else in the queue", "ns", wake("plain", 0)),
-    Row("wake", "wakeup, 8 other waiters in the queue", "ns", wake("plain", 8), readme=True),
-    Row("wake", "the same, with retpolines", "ns", wake("retpoline", 8), readme=True),
+    Row("wake", "wakeup, 8 other waiters in the queue", "ns", wake("plain", 8)),
+    Row("wake", "the same, with retpolines", "ns", wake("retpoline", 8)),
     Row(
         "spread",
         "inode lookup, consecutive numbers",
@@ -292,7 +292,7 @@ ROWS = (
         ".0f",
         readme=True,
     ),
-    Row("xattr", "the same", "instructions per set", per_set("insns"), ".0f", readme=True),
+    Row("xattr", "the same", "instructions per set", per_set("insns"), ".0f"),
     Row("xattr", "the same, ext2", "instructions per set", per_set("insns", "ext2"), ".0f"),
     Row(
         "xattr",
@@ -334,14 +334,12 @@ ROWS = (
         "random lookup among 2^20 pages of a file",
         "ns",
         index("pages", "ours", "file lookup independent random 20"),
-        readme=True,
     ),
     Row(
         "index",
         "the same, with the page hash",
         "ns",
         index("pages", "page_hash", "file lookup independent random 20"),
-        readme=True,
     ),
     Row(
         "buffer",
@@ -352,7 +350,7 @@ ROWS = (
         readme=True,
     ),
     Row("halfmd4", "half-MD4 of a name of 32 bytes", "ns", halfmd4(32), readme=True),
-    Row("halfmd4", "the same, each waits for the last", "ns", halfmd4(32, "chain_"), readme=True),
+    Row("halfmd4", "the same, each waits for the last", "ns", halfmd4(32, "chain_")),
     Row("halfmd4", "the same, with retpolines", "ns", halfmd4(32, "retpoline_")),
     Row("halfmd4", "half-MD4 of a name of 255 bytes", "ns", halfmd4(255)),
     Row("halfmd4", "TEA of a name of 32 bytes", "ns", halfmd4(32, "tea_")),
