@@ -43,7 +43,7 @@
  * @histogram: the histogram
  * @length: objects in the bucket
  *
- * Context: any; the caller keeps others from @histogram.
+ * Context: any; the caller serializes calls for the same @histogram.
  */
 void hash_histogram_add(struct hash_histogram *histogram, unsigned int length)
 {
@@ -62,7 +62,6 @@ void hash_histogram_add(struct hash_histogram *histogram, unsigned int length)
  * @histogram: the histogram
  * @row: the longest of these chains, HASH_HISTOGRAM_LONG for all
  *
- * Context: any.
  * Return: percent of all objects, rounded down as in the paper; 0 if there
  * are none.
  */
@@ -83,7 +82,6 @@ unsigned int hash_histogram_sum_pct(const struct hash_histogram *histogram,
  * hash_histogram_used - buckets that are not empty
  * @histogram: the histogram
  *
- * Context: any.
  * Return: number of buckets.
  */
 u64 hash_histogram_used(const struct hash_histogram *histogram)
@@ -110,7 +108,6 @@ static u64 empty_share(u64 buckets, u64 objects)
  * hash_histogram_used_expected - buckets that chance would use
  * @histogram: the histogram
  *
- * Context: any.
  * Return: thousandths of buckets.
  */
 u64 hash_histogram_used_expected(const struct hash_histogram *histogram)
@@ -131,7 +128,6 @@ u64 hash_histogram_used_expected(const struct hash_histogram *histogram)
  * @a: what is divided
  * @b: by this
  *
- * Context: any.
  * Return: @a / @b in thousandths, 0 if @b is; U64_MAX if that does not fit.
  */
 u64 hash_histogram_ratio(u64 a, u64 b)
@@ -153,7 +149,6 @@ u64 hash_histogram_ratio(u64 a, u64 b)
  *
  * The mean over all objects, if each is looked up as often.
  *
- * Context: any.
  * Return: thousandths of nodes, 0 if there are no objects.
  */
 u64 hash_histogram_nodes_per_hit(const struct hash_histogram *histogram)
@@ -168,7 +163,6 @@ u64 hash_histogram_nodes_per_hit(const struct hash_histogram *histogram)
  * hash_histogram_nodes_per_hit_expected - the same for chance
  * @histogram: the histogram
  *
- * Context: any.
  * Return: thousandths of nodes, 0 if there are no objects.
  */
 u64 hash_histogram_nodes_per_hit_expected(const struct hash_histogram *histogram)
@@ -186,7 +180,6 @@ u64 hash_histogram_nodes_per_hit_expected(const struct hash_histogram *histogram
  * About 1 for chance, less for keys that fill the buckets in turn, more when
  * they crowd.
  *
- * Context: any.
  * Return: thousandths, 0 if there are no objects.
  */
 u64 hash_histogram_variance_over_mean(const struct hash_histogram *histogram)
