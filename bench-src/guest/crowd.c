@@ -369,7 +369,7 @@ static void settle(void)
 
 static void try_lock(unsigned int member)
 {
-	/* Its waiter waits for us. If not, we would wait for ever. */
+	/* Its waiter waits for us. If not, we would wait forever. */
 	if (!lock(held[member], F_SETLKW, 1) || errno != EDEADLK)
 		fail(kind, "no EDEADLK");
 }

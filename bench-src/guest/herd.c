@@ -449,7 +449,7 @@ static void hung(const unsigned int *done)
 }
 
 /*
- * The threads are in a child: one that sleeps for ever in the kernel cannot be
+ * The threads are in a child: one that sleeps forever in the kernel cannot be
  * killed, and would keep the whole process. Nobody waits for it then.
  */
 static int watch(pid_t child, const unsigned int *done, const sigset_t *set)
@@ -475,7 +475,7 @@ static void print_usage(void)
 	const struct phase *phase;
 
 	fputs("usage: herd DIR PHASE [-t THREADS] [-b BLOCKS] [-n OPERATIONS] [-w SECONDS] [-c]\n"
-	      "  -c counts wake-ups by " STATS "; phases:", stderr);
+	      "  -c counts wakeups by " STATS "; phases:", stderr);
 	for (phase = phases; phase->name; phase++)
 		fprintf(stderr, " %s", phase->name);
 	fputs("\n", stderr);

@@ -10,10 +10,10 @@
  *   stat    looks their names up anew: everything is written and dropped before
  *           (sync, drop_caches=2), so that names and inodes are not in memory
  *           and each inode is read and hashed again. A tmpfs keeps both, there
- *           it is a look-up of a known name.
+ *           it is a lookup of a known name.
  *   unlink  removes them, and their inodes with them
  *   handle  opens files by their handles, while their inodes are in memory:
- *           one look-up by number each, which finds. The files are made before
+ *           one lookup by number each, which finds. The files are made before
  *           and removed after; making a handle is not part of the phase, and
  *           hashes the inode on a tmpfs, which hashes none without.
  *

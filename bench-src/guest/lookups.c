@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lookups - look-ups of names between two marker instructions
+ * lookups - lookups of names between two marker instructions
  *
  * Makes a number of files two directories deep, as in a source tree, then looks
  * up their paths with stat(2), and as many paths whose last name does not
  * exist.  An emulator that knows the markers counts what is executed in
  * between, once for the files and once for the missing.  The work is a function
  * of the arguments alone.  With -l a loop of a known number of instructions
- * takes the place of the look-ups, to check the emulator.
+ * takes the place of the lookups, to check the emulator.
  *
  * Prints "name: value" lines.
  */

@@ -15,11 +15,11 @@
  *   setxattr      sets an attribute, small enough for the inode, of files taken
  *                 at random
  *   follow        a stat through each of the symbolic links, which are so long
- *                 that each fills a block, one look-up of a buffer by a caller
+ *                 that each fills a block, one lookup of a buffer by a caller
  *                 that cannot sleep; all is in memory, and no block comes again
  *                 before all others have been looked up
  *   follow-one    as many through one link, whose block was looked up last
- *   readlink      what the links say, one look-up by a caller that can sleep
+ *   readlink      what the links say, one lookup by a caller that can sleep
  *   readlink-one  as many of one link
  *   remove        removes the files and their directories
  *

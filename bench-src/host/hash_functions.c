@@ -29,7 +29,7 @@
  *	time KIND FUNCTION waits X stream X
  *	vectors N
  *
- * hit: nodes that a successful look-up examines, mean over all keys. miss:
+ * hit: nodes that a successful lookup examines, mean over all keys. miss:
  * nodes of one that fails, where an eighth of the keys is not in the table and
  * looked up. ideal: what a random function would give. vmr: variance of the chain
  * lengths over their mean. chains: for the size whose load is nearest to 1.

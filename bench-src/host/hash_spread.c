@@ -5,7 +5,7 @@
  * Inode numbers as file systems give them, and what is hashed in their place,
  * go through each function together with the addresses of many super blocks,
  * into tables of several sizes, with half a key, one and two for each bucket.
- * What is said is the mean of the nodes that a successful look-up examines,
+ * What is said is the mean of the nodes that a successful lookup examines,
  * divided by that of a random function, 1 + (n - 1) / 2m: the median, the 95th
  * percentile and the worst over all addresses, sizes and loads.
  *
@@ -282,7 +282,7 @@ static void run_pattern(const struct pattern *pattern, struct result *result)
 	fflush(stdout);
 }
 
-/* Each hash waits for the one before, as a look-up waits for its bucket. */
+/* Each hash waits for the one before, as a lookup waits for its bucket. */
 static double nanoseconds(const struct function *function)
 {
 	double best = 1e9;

@@ -6,8 +6,8 @@
  *
  * A table of heads as the kernel has them (a lock and a list). A thread picks
  * heads, of all or of a few that only it uses, and either looks whether the
- * list is empty, which is all that most wake-ups do, or takes the lock, links
- * an entry, takes it out and unlocks, which is a wait and a wake-up without the
+ * list is empty, which is all that most wakeups do, or takes the lock, links
+ * an entry, takes it out and unlocks, which is a wait and a wakeup without the
  * sleep. It is alone, or another thread on another processor links meanwhile.
  *
  * A line for each round and case:

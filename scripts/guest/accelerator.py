@@ -79,7 +79,7 @@ def remember(wanted: Key, choice: Accelerator) -> None:
 
 
 def forced() -> Accelerator | None:
-    """ACCEL=kvm or ACCEL=tcg, for whoever knows better."""
+    """ACCEL=kvm or ACCEL=tcg, which overrides the probe."""
     name = setting("ACCEL")
     if not name:
         return None

@@ -80,7 +80,7 @@ def commit(name: str, repo: StrPath) -> str:
 
 
 def identity() -> Person | None:
-    """(name, mail) of whoever runs this, from git's own settings, or None."""
+    """(name, mail) of the user, from git's own settings, or None."""
     for place in (ROOT, "/"):
         done = run(
             ["git", "-C", place, "-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"],

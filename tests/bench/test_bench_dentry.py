@@ -74,9 +74,9 @@ def test_command_line_of_a_size():
     "text, reason",
     [
         (
-            "dentry_bench: small hit: 3 of 8 look-ups found what they should\n"
+            "dentry_bench: small hit: 3 of 8 lookups found what they should\n"
             "dentry_bench: end -22\n",
-            "did not end well: .*3 of 8 look-ups.*end -22",
+            "did not end well: .*3 of 8 lookups.*end -22",
         ),
         ("Kernel command line:\n", "did not end well: it never began"),
         (output(10, DEFAULT).rpartition("dentry_bench: end")[0], "did not end well"),

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nanoseconds of a look-up in the dentry cache, by the size of its table, which
+ * Nanoseconds of a lookup in the dentry cache, by the size of its table, which
  * the command line gives.
  *
  * Sets: "small" is 10,000 names alone in the cache, all of them looked up;
  * "among" is the same 10,000 among all the others, which came later and so are
  * before them in the chains; "large" is all names.
  *
- * Caches of the processor: "hot", nothing but look-ups, over and over, so that
- * what fits stays; "shared", between two look-ups some other memory is read, so
+ * Caches of the processor: "hot", nothing but lookups, over and over, so that
+ * what fits stays; "shared", between two lookups some other memory is read, so
  * that what is not used again soon goes: the rest of a real load; "cold", names,
  * chains and buckets were driven out of all caches.
  *
- * A look-up is that of the path walk, __d_lookup_rcu(), of a name that is there
+ * A lookup is that of the path walk, __d_lookup_rcu(), of a name that is there
  * or not, with its hash at hand; or the walk itself, from the directory.
  *
  * Built into user-mode Linux by scripts/guest/uml.py; results go to the log, then the
@@ -32,7 +32,7 @@
 #include "pressure.h"
 
 #define SAMPLES_MAX	10000U
-#define COLD_BATCH	64	/* look-ups for which caches are emptied once */
+#define COLD_BATCH	64	/* lookups for which caches are emptied once */
 #define WINDOW		25000U	/* of a sample, where all names are many */
 
 static unsigned int pressure;
@@ -57,7 +57,7 @@ MODULE_PARM_DESC(large, "Names of the large set");
 
 static unsigned int shared_lines = 8;
 module_param(shared_lines, uint, 0);
-MODULE_PARM_DESC(shared_lines, "Cache lines that are read between two look-ups");
+MODULE_PARM_DESC(shared_lines, "Cache lines that are read between two lookups");
 
 static unsigned int evict_mb = 64;
 module_param(evict_mb, uint, 0);
@@ -159,7 +159,7 @@ static noinline u64 time_keys(enum op op, enum cache cache, const struct key *fr
 	}
 }
 
-/* The other memory, the keys and the loop, without a look-up. */
+/* The other memory, the keys and the loop, without a lookup. */
 static u64 time_nothing(enum cache cache, const struct key *from, unsigned int count)
 {
 	u64 least = U64_MAX;
@@ -239,7 +239,7 @@ static int run_case(const char *set, enum op op, enum cache cache,
 	else
 		times = sample_warm(op, cache, from, count);
 	if (done != (unsigned long)times * each) {
-		pr_err("dentry_bench: %s %s: %lu of %u look-ups found what they should\n",
+		pr_err("dentry_bench: %s %s: %lu of %u lookups found what they should\n",
 		       set, op_names[op], done, times * each);
 		return -EINVAL;
 	}

@@ -3,7 +3,7 @@
  * Names to look up: a ramfs that is mounted nowhere, directories of 256 files.
  *
  * Dentries are made by hand. That of a file leads to an inode that is not looked
- * at, as a look-up of a name does not.
+ * at, as a lookup of a name does not.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -65,7 +65,7 @@ unsigned long nr_buckets(void)
 	return table->nr_buckets;
 }
 
-/* What a look-up examines; all of the chain if the name is not there. */
+/* What a lookup examines; all of the chain if the name is not there. */
 unsigned int nodes_of(const struct key *key)
 {
 	struct hlist_bl_head *heads = table->table;

@@ -9,7 +9,7 @@
 #define NAME_SIZE	16
 #define HOT_NAMES	10000	/* of a small set */
 
-/* What a look-up is given; lies in one half of a cache line. */
+/* What a lookup is given; lies in one half of a cache line. */
 struct key {
 	struct dentry	*parent;
 	u64		hash_len;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What vfs_cache_pressure does to look-ups of names that are in use.
+ * What vfs_cache_pressure does to lookups of names that are in use.
  *
  * One step looks up one of 10,000 names at random, makes one name that nobody
  * asks for again, and adds pages to a file that is read through once. Soon memory
@@ -8,7 +8,7 @@
  * setting. A name in use that has gone is made again, as a file system would
  * read it.
  *
- * The second half of the steps is counted: how many of the look-ups find their
+ * The second half of the steps is counted: how many of the lookups find their
  * name, how many nodes they examine, how long that takes where it happens, and
  * how many names and pages are there at the end.
  */
@@ -23,7 +23,7 @@
 #include "pressure.h"
 
 #define TIMED_MAX	65536
-#define TIMED_EACH	8	/* of so many look-ups one is timed */
+#define TIMED_EACH	8	/* of so many lookups one is timed */
 
 static struct key *hot;
 static struct address_space *data;
@@ -49,7 +49,7 @@ static const struct dentry_operations name_operations = {
 	.d_release	= release_name,
 };
 
-/* As a look-up that asks the file system: in the cache, and not in use. */
+/* As a lookup that asks the file system: in the cache, and not in use. */
 static int make_name(const struct key *key)
 {
 	struct inode *inode = new_file();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nanoseconds that a look-up in the cache of extended attributes takes, and
+ * Nanoseconds that a lookup in the cache of extended attributes takes, and
  * that it takes to delete an entry and create it again.
  *
  * A cache gets N entries with random keys, as the hashes of attributes are. In

@@ -81,7 +81,7 @@ CODE = {
     "mbcache": r"_*mb_cache_\w+",
     "futex": r"futex_(hash|wake|wait|q_lock|q_unlock|wait_setup|unqueue)",
 }
-# What the base's tables have without a word of the boot log.
+# What the base's tables have without a line of the boot log.
 FIXED = {"folio_wait": 256, "bit_wait": 256, "dentry_lookup": 1024, "mbcache": 1024}
 LOGGED = {
     "dentry": "Dentry cache",

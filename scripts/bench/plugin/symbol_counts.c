@@ -17,7 +17,7 @@
  * interrupt comes between two blocks and never within one.
  *
  * Arguments: out=FILE and, if interrupts are not to be counted, skip=ADDRESSES:
- * where the kernel enters an interrupt, in hexadecimal, parted by colons.  From
+ * where the kernel enters an interrupt, in hexadecimal, separated by colons.  From
  * there on nothing is counted until the IRET that belongs to it.
  *
  * Compiled with -DAPI=N, the version of the plugin API.
