@@ -451,7 +451,7 @@ def herds(of):
         f"{min(float(row[-1]) for row in rows):.2f} to {max(float(row[-1]) for row in rows):.2f} "
         "of mainline's, "
         + wakeups.by_itself(result, bench_herd.PHASES, wakeups.moved)
-        + " These runs show no gain, and they do not rule out a loss of that size."
+        + f" {wakeups.processor_answer(of)}."
     )
 
 

@@ -159,7 +159,8 @@ def processor_answer(results):
     found = group(results, "herd", "processor time")
     ratios = [cell.ratio for cell in found.cells]
     return (
-        f"The series takes more processor time in {len(found.above)} of {len(ratios)} phases: "
+        f"The series takes more processor time in {len(found.above)} of {len(ratios)} phases (the "
+        "last three are herds of our own): "
         + ", ".join(f"{one:.2f}" for one in ratios)
         + " times mainline's"
     )
@@ -206,6 +207,7 @@ def scaled(results):
                 rows,
             ),
             *instruction_table(results),
+            *function_table(result),
         ],
         [*processor_lost(results), *herd_lost(results)],
     )
@@ -290,6 +292,33 @@ def instruction_table(results):
             for phase, title in PHASES.items()
         ],
     )
+
+
+MOST = 10  # functions
+
+
+def growth(result):
+    """{function: instructions of mainline and of the series}, all phases, medians of rounds."""
+    found: dict[str, list[float]] = {}
+    for side, kernel in enumerate(KERNELS):
+        for phase in PHASES:
+            runs = result.runs("instructions", kernel=kernel, phase=phase)
+            for name in {name for one in runs for name in one.get("functions", ())}:
+                insns = statistics.median(one["functions"].get(name, 0) for one in runs)
+                found.setdefault(name, [0, 0])[side] += insns
+    return found
+
+
+def function_table(result):
+    """Functions that take most more than in mainline."""
+    found = growth(result)
+    most = sorted(found, key=lambda name: found[name][0] - found[name][1])[:MOST]
+    if found:
+        yield Table(
+            "Functions that grow most: thousands of instructions, all phases together.",
+            ("function", "mainline", "series"),
+            [(name, *(f"{one / 1000:.0f}" for one in found[name])) for name in most],
+        )
 
 
 def per_wake(result, kernel, phases, what):

@@ -258,6 +258,7 @@ def test_instructions_of_a_herd_are_shown_when_they_are_stored(results):
             "phase": phase,
             "kernel_insns": 1000 + 10 * number + 30 * (kernel == "ours"),
             "code_insns": 100 + 2 * (kernel == "ours"),
+            "functions": {"same": 900, "grows": 50 + 30 * (kernel == "ours")},
         }
         for phase in report_wakeups.PHASES
         for number in range(2)
@@ -267,7 +268,8 @@ def test_instructions_of_a_herd_are_shown_when_they_are_stored(results):
     after = report_wakeups.scaled(with_runs(results, "herd", runs))
     assert "The cause is not known" in before.answer
     assert "takes 1.030 to 1.030 and 1.020 to 1.020 times mainline's instructions" in after.answer
-    assert len(after.blocks) == len(before.blocks) + 1
+    assert len(after.blocks) == len(before.blocks) + 2
+    assert after.blocks[-1].rows[0] == ("grows", "0", "1")
 
 
 def test_disabled_cache_is_shown_when_it_is_stored(results):
