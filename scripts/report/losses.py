@@ -125,6 +125,7 @@ KINDS = (
     Kind("xattr", "seconds", "seconds", "seconds", CELL),
     Kind("xattr", "instructions beyond the cap", "beyond", "insns", ("system",)),
     Kind("xattr", "blocks beyond the cap", "beyond", "blocks", ("system",)),
+    Kind("contention", "ns on Linux 7.3", "contention", "ns", ("op", "threads"), side="side"),
     Kind("mbcache", "ns", "mbcache", "ns", ("op", "cache", "entries"), side="side"),
     Kind("index", "XArray, ns", "xarray", paced, INDEX, side="side"),
     Kind("index", "pages, ns", "pages", paced, INDEX, side="side"),

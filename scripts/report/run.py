@@ -178,8 +178,8 @@ def introduction(results):
             "Five documents of 2000 to 2015 are the reason for hash tables that are sized at "
             "boot. This page answers each of their tables, histograms and figures: by the same "
             "measurement on mainline 6.12 and on 6.12 with this series, or by what measures the "
-            f"same today. The series for {' and '.join(topics.bases()[:-1])} was not measured. "
-            "``make report`` writes the page from files with every single run."
+            f"same today. {others()} ``make report`` writes the page from files with every "
+            "single run."
         )
         + "\n"
         + wrapped(
@@ -191,6 +191,17 @@ def introduction(results):
             "processor."
         )
     )
+
+
+def others():
+    """Which benchmarks ran on other bases."""
+    sentences = []
+    for base in topics.bases():
+        if base != source.DEFAULT:
+            names = [f"bench-{name}" for name, one in BENCHMARKS.items() if one.base == base]
+            only = f" but for {' and '.join(names)}" if names else ""
+            sentences.append(f"The series for {base} was not measured{only}.")
+    return " ".join(sentences)
 
 
 def findings(results):

@@ -836,6 +836,7 @@ COMPARED = {
     ("buffer", "instructions"): "kernel_insns lookup_insns",
     ("buffer", "locks"): "acquisitions",
     ("buffer", "seconds"): "microseconds",
+    ("contention", "contention"): "ns",
     ("crowd", "count"): "all_insns",
     ("crowd", "seconds"): "nanoseconds",
     ("halfmd4", "names"): "ns",
