@@ -208,7 +208,7 @@ def variants():
         OPEN,
         "The mail's list and list_lru variants were never merged. The mail rejects rhashtable, "
         "which took no duplicate keys then; rhltable takes them since 4.9.",
-        "Not run. The table above quotes the mail's seconds.",
+        "Not run. The first table of this document quotes the mail's seconds.",
     )
 
 
