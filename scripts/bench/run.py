@@ -76,7 +76,7 @@ BENCHMARKS = {
     "wake": Benchmark(wake, 70, 250, 1300, r"(?!boot_size)"),
     # With so few operations, the total includes many instructions of the clock.
     "inode": Benchmark(inode, 80, 150, 7200, r"ops_ratio|.*lock|insn_total", near=r".*insn|nodes"),
-    "xattr": Benchmark(xattr, 90, 600, 21600, r"seconds", near=r".*insn|disk"),
+    "xattr": Benchmark(xattr, 90, 900, 21600, r"seconds", near=r".*insn|disk"),
     # The ucounts, ksm and khugepaged tables hash addresses.
     "crowd": Benchmark(
         crowd,
@@ -89,7 +89,7 @@ BENCHMARKS = {
     ),
     "herd": Benchmark(herd, 100, 1200, 7800, r"(?!foreign_calls_per_wake(_256)?$)"),
     "htree": Benchmark(htree, 40, 1000, 4000),
-    "index": Benchmark(index, 30, 150, 3600, r"(?!bytes)"),
+    "index": Benchmark(index, 30, 220, 3600, r"(?!bytes)"),
     "buffer": Benchmark(buffer, 90, 480, 7200, r".*contentions"),
     "dentry": Benchmark(dentry, 60, 230, 1200, r"(?!nodes)"),
     "atomics": Benchmark(atomics, 30, 90, 600, r"(aa_)?atomics"),

@@ -391,10 +391,10 @@ INTRODUCTION = (
     wrapped(
         "The figures of each part, with the command that measures them again. ``make report "
         "KEEP=1`` writes this page from the files in results/ of the series' repository, which "
-        "have every single run. Instructions and counts are exact, since the processor is "
-        "emulated. Nanoseconds are of user-mode Linux or of a program, on one processor "
-        "where nothing else is said. A ratio is the series divided by mainline, which is "
-        "6.12 where nothing else is said."
+        "have every single run. Instructions and counts come from an emulated processor; those of "
+        "one kernel differ by up to half a percent. Nanoseconds are of user-mode Linux or of a "
+        "program, on one processor where nothing else is said. A ratio is the series divided by "
+        "mainline, which is 6.12 where nothing else is said."
     )
     + "\n"
     + wrapped(
@@ -450,8 +450,8 @@ def herds(of):
         "The disk sets the throughput. In MB for each second of processor time the series has "
         f"{min(float(row[-1]) for row in rows):.2f} to {max(float(row[-1]) for row in rows):.2f} "
         "of mainline's, "
-        + wakeups.by_itself(result, bench_herd.PHASES, wakeups.moved).replace("6.12", "mainline")
-        + " These runs show no gain, and they do not rule out a loss of that size."
+        + wakeups.by_itself(result, bench_herd.PHASES, wakeups.moved)
+        + f" {wakeups.processor_answer(of)}."
     )
 
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 
 # How a table of a document was answered.
 AGAIN = "run again"
+PART = "run again in part"
 EQUAL = "by an equivalent"
-NEVER = "impossible"
-OPEN = "not run here"
+MODEL = "by a model"
+COUNTED = "arithmetic"
+TEXT = "in words"
+OPEN = "not run"
 
 
 @dataclass
@@ -17,11 +20,13 @@ class Section:
 
     name: str
     question: str
-    kind: str  # AGAIN, EQUAL, NEVER or OPEN
-    # What was run, and on what; for NEVER why it cannot be.
+    kind: str  # AGAIN to OPEN
+    # What was run, and on what; for OPEN why it was not.
     run: str
-    # One sentence.
+    # Two or three sentences.
     answer: str
+    # How much the control differs from itself.
+    noise: str = "-"
     blocks: Sequence["Table | Picture"] = field(default_factory=list)
     # What did not hold up, one sentence each.
     lost: list[str] = field(default_factory=list)
@@ -53,7 +58,7 @@ class Picture:
 
 
 def simple_table(head, rows):
-    """Columns parted by two spaces; the first to the left, others right."""
+    """Columns with two spaces between them; the first to the left, others right."""
     # An empty first cell would join a row to the one before.
     cells = [[str(cell) or r"\ " for cell in row] for row in [head, *rows]]
     widths = [max(map(len, column)) for column in zip(*cells)]
@@ -68,6 +73,20 @@ def simple_table(head, rows):
         for row in cells
     ]
     return "\n".join([rule, lines[0], rule, *lines[1:], rule]) + "\n"
+
+
+def list_table(head, rows, widths):
+    """A table whose cells are paragraphs."""
+    lines = [
+        ".. list-table::",
+        "   :header-rows: 1",
+        f"   :widths: {' '.join(map(str, widths))}",
+        "",
+    ]
+    for row in [head, *rows]:
+        for mark, cell in zip("*" + " " * len(row), row):
+            lines.append(wrapped(str(cell), first=f"   {mark} - ", rest=" " * 7).rstrip())
+    return "\n".join(lines) + "\n"
 
 
 def heading(text, mark):

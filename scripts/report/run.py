@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make report: each table of the five documents, theirs beside ours.
+"""make report: the findings, the losses, and each table of the five documents.
 
 Reads the newest results of one machine, each benchmark's by itself, and writes
 a page and its pictures to build/report.  With KEEP=1 the results become those
@@ -22,13 +22,13 @@ from bench.run import BENCHMARKS
 from common import BUILD, ROOT, die, flag, setting, write_if_changed
 from report import citi as report_citi
 from report import htree as report_htree
+from report import losses, measured, quoted
 from report import mbcache as report_mbcache
-from report import measured, quoted
 from report import pagecache as report_pagecache
 from report import wakeups as report_wakeups
-from report.page import NEVER, Section, heading, simple_table, wrapped
+from report.page import OPEN, Section, Table, heading, list_table, simple_table, wrapped
 from report.stored import Results, machines
-from series import source
+from series import source, topics
 
 FOLDER = BUILD / "report"
 PAGE = Path("Documentation/admin-guide/hashstats-results.rst")
@@ -48,10 +48,9 @@ def report():
     folder = chosen_folder()
     # What was not measured again is taken from what is stored.
     results = Results(folder, *(machines() if flag("KEEP") else ()))
-    target = FOLDER / "results.rst"
-    write_if_changed(target, page(results, "{}.png"))
+    write(FOLDER / "results.rst", pages(results, "results", "{}.png"))
     draw(results, [FOLDER / "{}.png"])
-    print(f"  report: {target.relative_to(ROOT)}")
+    print(f"  report: {(FOLDER / 'results.rst').relative_to(ROOT)}")
     if flag("KEEP"):
         keep(folder)
 
@@ -74,7 +73,7 @@ def keep(folder, root=ROOT):
     """
     target = keep_results(folder, root / "results")
     results = Results(*machines(target.parent))
-    write_if_changed(root / PAGE, page(results, KEPT_PICTURE))
+    write(root / PAGE, pages(results, PAGE.stem, KEPT_PICTURE))
     write_if_changed(root / measured.PAGE, measured.page(results))
     quoted.write(results, root)
     draw(results, [root / PAGE.parent / KEPT_PICTURE])
@@ -114,80 +113,176 @@ def draw(results, paths):
         )
 
 
-def page(results, picture):
-    """The text; `picture` makes the file of a picture of its name."""
-    documents = [(document.TITLE, list(document.sections(results))) for document in DOCUMENTS]
+def write(path, texts):
+    for name, text in texts.items():
+        write_if_changed(path.with_name(f"{name}.rst"), text)
+
+
+def pages(results, stem, picture):
+    """{name: text}: the first page, one for each document, and the cells that lost.
+
+    `picture` makes the file of a picture of its name.
+    """
+    documents = [
+        (
+            f"{stem}-{module.__name__.rpartition('.')[2]}",
+            module.TITLE,
+            list(module.sections(results)),
+        )
+        for module in DOCUMENTS
+    ]
+    found = [one for one in losses.groups(results) if one.lost]
+    texts = {name: document(title, sections, picture) for name, title, sections in documents}
+    texts[f"{stem}-losses"] = lost_cells(found)
+    return {stem: first_page(results, documents, found, list(texts))} | texts
+
+
+LICENSE = ".. SPDX-License-Identifier: GPL-2.0\n"
+
+
+def first_page(results, documents, found, others):
     return "\n".join(
         [
-            ".. SPDX-License-Identifier: GPL-2.0\n",
-            heading("Hash tables: the documents' tables, run again", "="),
+            LICENSE,
+            heading("Hash tables: five documents, answered", "="),
             introduction(results),
-            heading("In short", "="),
-            *summary(documents),
-            *chapters(documents, picture),
-            heading("What did not hold up", "="),
+            heading("Findings", "="),
+            *findings(results),
+            heading("Losses", "="),
             *lost(documents),
+            loss_table(found),
+            heading("Questions and answers", "="),
+            *matrix(documents),
             heading("What was run", "="),
             runs(results),
+            heading("The tables", "="),
+            ".. toctree::",
+            "   :maxdepth: 1\n",
+            *(f"   {name}" for name in others),
+            "",
         ]
     )
 
 
+def document(title, sections, picture):
+    parts = [LICENSE, heading(title, "=")]
+    return "\n".join(parts + [chapter(section, picture) for section in sections])
+
+
 def introduction(results):
+    counted = [
+        losses.group(results, name, "instructions").spread for name in ("xattr", "multiuser")
+    ]
     return (
         wrapped(
-            "Five documents, of 2000 to 2015, are the reason for hash tables that "
-            "are sized at boot. Here each of their tables, histograms and figures "
-            "is run again on 6.12 and on 6.12 with these changes (ours), or is "
-            "answered by what measures the same today. The page is written by "
-            "``make report`` from files with every single run; the last table "
-            "has the machine of each."
+            "Five documents of 2000 to 2015 are the reason for hash tables that are sized at "
+            "boot. This page answers each of their tables, histograms and figures: by the same "
+            "measurement on mainline 6.12 and on 6.12 with this series, or by what measures the "
+            f"same today. {others()} ``make report`` writes the page from files with every "
+            "single run."
         )
         + "\n"
         + wrapped(
-            "Instructions and counts under emulation are exact. Seconds and "
-            "rates of an emulated machine are noise but for large effects. "
-            "Nanoseconds come from user-mode Linux or a program, run "
-            "natively on one processor. Ratios are ours divided by 6.12."
+            "A ratio is the series divided by mainline. Mainline is also the control. Counted "
+            "instructions and atomics come from an emulated processor; the instructions of two "
+            f"runs of mainline differ by {losses.percent(min(counted))} to "
+            f"{losses.percent(max(counted))}. Seconds and rates of an emulated machine show only "
+            "large effects. Nanoseconds come from user-mode Linux or a program, natively on one "
+            "processor."
         )
     )
 
 
-def summary(documents):
-    for title, sections in documents:
-        yield heading(title, "-")
-        for section in sections:
-            yield wrapped(
-                f"* **{section.name}** ({section.kind}): {section.answer}", rest="  "
-            ).rstrip()
-        yield ""
+def others():
+    """Which benchmarks ran on other bases."""
+    sentences = []
+    for base in topics.bases():
+        if base != source.DEFAULT:
+            names = [f"bench-{name}" for name, one in BENCHMARKS.items() if one.base == base]
+            only = f" but for {' and '.join(names)}" if names else ""
+            sentences.append(f"The series for {base} was not measured{only}.")
+    return " ".join(sentences)
 
 
-def chapters(documents, picture):
-    for title, sections in documents:
-        yield heading(title, "=")
-        for section in sections:
-            yield chapter(section, picture)
-
-
-def chapter(section: Section, picture):
-    parts = [
-        heading(section.name, "-"),
-        wrapped(section.question),
-        wrapped(("Why not: " if section.kind == NEVER else "Run: ") + section.run),
-    ]
-    parts += [block.text(picture) for block in section.blocks]
-    return "\n".join([*parts, wrapped(f"**{section.answer}**")])
+def findings(results):
+    for text in (
+        f"**mbcache beyond mainline's cap.** {report_mbcache.beyond_answer(results)}",
+        f"**Wakeups.** {report_wakeups.finding(results)}",
+        f"**The sizes of 2000.** {report_citi.finding(results)}",
+        f"**hash_pair().** {report_citi.hash_finding(results)}",
+        f"**XArray.** {report_pagecache.xarray_answer(results)}",
+    ):
+        yield wrapped(f"* {text}", rest="  ").rstrip()
+    yield ""
 
 
 def lost(documents):
-    for title, sections in documents:
+    for _, title, sections in documents:
         for section in sections:
             for sentence in section.lost:
                 yield wrapped(
                     f"* {title.partition(' (')[0]}, {section.name}: {sentence}", rest="  "
                 ).rstrip()
     yield ""
+
+
+def loss_table(found):
+    return Table(
+        "What the stored results compare, where a cell lost: its ratio is above 1 by more than "
+        "mainline differs from itself. Cells; cells above 1; their median; how much mainline "
+        "differs from itself in the cell that differs most; cells that lost, and the worst of "
+        "them. Where more is better, mainline is divided by the series. A control that ran once "
+        "excuses nothing. Another page has each of the cells.",
+        ("benchmark", "cells", "above 1", "median", "control", "lost", "worst"),
+        [
+            (
+                one.title,
+                len(one.cells),
+                len(one.above),
+                f"{one.ratio:.3f}",
+                losses.percent(one.spread),
+                len(one.lost),
+                f"{one.worst.ratio:.3f}",
+            )
+            for one in found
+        ],
+    ).text("")
+
+
+def lost_cells(found):
+    table = Table(
+        "Ratio of the series to mainline, or of mainline to the series where more is better; how "
+        "much mainline differs from itself in this cell.",
+        ("benchmark: cell", "ratio", "control"),
+        [
+            (f"{one.title}: {cell.name}", f"{cell.ratio:.4f}", losses.percent(cell.spread))
+            for one in found
+            for cell in sorted(one.lost, key=lambda cell: -cell.ratio)
+        ],
+    )
+    return "\n".join([LICENSE, heading("Every cell that lost", "="), table.text("")])
+
+
+def matrix(documents):
+    for _, title, sections in documents:
+        yield heading(title, "-")
+        yield list_table(
+            ("Question", "Answered", "Answer", "Noise of the control"),
+            [
+                (f"**{one.name}**: {one.question}", one.kind, one.answer, one.noise)
+                for one in sections
+            ],
+            (30, 10, 48, 12),
+        )
+
+
+def chapter(section: Section, picture):
+    parts = [
+        heading(section.name, "-"),
+        wrapped(("Why not: " if section.kind == OPEN else "Source: ") + section.run),
+        wrapped(section.answer),
+    ]
+    return "\n".join([*parts, *(block.text(picture) for block in section.blocks)])
 
 
 def runs(results):

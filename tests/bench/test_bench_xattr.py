@@ -183,7 +183,7 @@ def test_plan_has_every_cell():
         if job.kind == "count" and job.side.name == "ours"
         for cell in job.cells
     ]
-    assert len(cells) == len(set(cells)) == 2 * 4 * 3 * 5
+    assert len(cells) == len(set(cells)) == 2 * 7 * 3 * 5
     names = [
         (job.side.name, job.side.kernel)
         for job in jobs
@@ -202,6 +202,18 @@ def test_plan_has_every_cell():
         "ours",
         "base",
     ]
+
+
+def test_cache_is_disabled_by_mounting():
+    jobs = bench_xattr.plan(bench_xattr.LOADS["usual"], {"base": "base", "ours": "ours"})
+    off = [job for job in jobs if job.side.name == "disabled"]
+    assert {(job.kind, job.side.kernel, job.cells[0].system) for job in off} == {
+        ("seconds", "base", "ext4")
+    }
+    assert len(off) == 5 * 2
+    text = bench_xattr.script([CELL], bench_xattr.SMALL, mount=off[0].side.mount)
+    assert "mount -t ext4 -o noinit_itable,nombcache /dev/ram0 /mnt\n" in text
+    assert "nombcache" not in bench_xattr.script([CELL], bench_xattr.SMALL)
 
 
 def filled(monkeypatch):

@@ -55,6 +55,7 @@ KINDS = ("base", "ours", "ours-256")
 # with other code.
 CODE = ("mm/filemap.o", "mm/page_hash.o", "lib/xarray.o", "fs/buffer*.o")
 QUEUES = "kernel/sched/build_utility.o"
+FUNCTIONS = 80  # whose instructions are kept, the largest of each phase
 WAITS = re.compile(r"\w*(wait|wake_up|wake_function)\w*")
 
 
@@ -176,6 +177,9 @@ def count_instructions(result, side, number, load):
             kernel_insns=sum(kernel.values()),
             code_insns=sum(insns for name, insns in kernel.items() if name in code),
             switches=segment.entries["__switch_to"],
+            functions=dict(
+                sorted(kernel.items(), key=lambda item: item[1], reverse=True)[:FUNCTIONS]
+            ),
         )
 
 

@@ -48,7 +48,7 @@ QUICK = {
 USUAL = {
     "xarray": (3, (12, 15, 17, 20), {"least_passes": 2, "budget_bits": 20}),
     "pages": (3, (12, 15, 17, 20), {"least_passes": 1, "budget_bits": 18}),
-    "structures": (1, (12, 15, 17, 19), {"least_passes": 1, "budget_bits": 17}),
+    "structures": (3, (12, 15, 17, 19), {"least_passes": 1, "budget_bits": 17}),
 }
 LONG = {
     "xarray": (11, (12, 15, 17, 20, 22), {"least_passes": 8, "budget_bits": 21}),

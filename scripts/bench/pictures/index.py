@@ -37,7 +37,7 @@ def draw(rows, path):
         sharex="col",
     )
     for row in rows:
-        label, colour, line = SHOWN[row["curve"]]
+        label, colour, line = SHOWN.get(row["curve"], (row["curve"], "tab:pink", "p-"))
         panel = panels[orders.index(row["order"])][columns.index(row["panel"])]
         panel.plot(
             *zip(*((2**bits, ns) for bits, ns in row["points"])),
