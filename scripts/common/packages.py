@@ -25,6 +25,7 @@ GROUPS = {
     "deb": "debhelper dpkg-dev openssl",
     "types": "pahole",
     "picture": "python3-matplotlib",
+    "dump": "python3-libkdumpfile makedumpfile",
     "debian-config": "linux-config-6.12",
 }
 VENV = BUILD / "venv"

@@ -299,11 +299,16 @@ def test_no_vmcoreinfo(tmp_path):
     assert "nothing in it says which kernel it is of" in line
 
 
-@pytest.mark.parametrize("magic", [b"KDUMP   ", b"makedumpfile\0"])
-def test_a_compressed_dump_without_a_library(tmp_path, magic):
+def test_a_compressed_dump_without_a_library(tmp_path):
     path = tmp_path / "vmcore"
-    path.write_bytes(magic + bytes(4096))
-    assert "python3-libkdumpfile or drgn" in refused("show", "-f", path)
+    path.write_bytes(b"KDUMP   " + bytes(4096))
+    assert "accepted: with python3-libkdumpfile installed" in refused("show", "-f", path)
+
+
+def test_a_flat_dump(tmp_path):
+    path = tmp_path / "vmcore"
+    path.write_bytes(b"makedumpfile\0" + bytes(4096))
+    assert "accepted: what `makedumpfile -R` makes of it" in refused("show", "-f", path)
 
 
 def test_options_that_exclude_each_other(tmp_path):

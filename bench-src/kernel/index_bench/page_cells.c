@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Look-ups of the pages of one file, as the page cache does them.
+ * Lookups of the pages of one file, as the page cache does them.
  *
  * The pages are real ones of a file of ramfs, all taken from the allocator
  * before the first of them enters the file; but for the cells that touch them
@@ -96,7 +96,7 @@ static int add_pages(unsigned int number)
 	return error;
 }
 
-/* The look-ups of this order follow each other through the folios. */
+/* The lookups of this order follow each other through the folios. */
 static void link_pages(unsigned int bits)
 {
 	unsigned int segment, n;

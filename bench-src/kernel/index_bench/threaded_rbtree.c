@@ -4,7 +4,7 @@
  *
  * The threads have words of their own, not those of the children that are not
  * there: the tree of the kernel is used as it is. A new leaf is a neighbour of
- * its parent, so that threading costs no search. A look-up first asks the
+ * its parent, so that threading costs no search. A lookup first asks the
  * neighbour of what was found last: that is what threads are for.
  */
 #include <linux/build_bug.h>

@@ -2,7 +2,7 @@
 /*
  * The kernel's XArray, operation by operation.
  *
- * The entry at a key is a value, the key of the look-up that follows: a look-up
+ * The entry at a key is a value, the key of the lookup that follows: a lookup
  * that depends on the one before it costs a shift more than one that does not.
  */
 #include <linux/rcupdate.h>

@@ -1,87 +1,75 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Dumps in makedumpfile's compressed formats, by libkdumpfile or drgn.
+"""Dumps in makedumpfile's compressed format, by libkdumpfile.
 
-Neither is needed for other dumps; where both are missing, a line says so.
+Other dumps do not need it. Only pages of physical memory are read by it: the
+kernel's page tables are followed as in other dumps.
 """
 
 import importlib
 
 from ..errors import Complaint
+from . import vmcoreinfo
 from .elf import Segment
-from .memory import KERNEL_HALF
 from .missing import BadAddress
+from .paging import X86_64
 
-MAGICS = (b"KDUMP   ", b"DISKDUMP", b"makedumpfile\0")
+MAGICS = (b"KDUMP   ", b"DISKDUMP")
+FLAT = b"makedumpfile\0"
+PAGE = 4096
+RAW = "linux.vmcoreinfo.raw"
 
 
 class Dump:
-    """As elf.Core, with all kernel addresses in one segment: the library finds them."""
+    """As elf.Core, with all physical memory in one segment."""
 
-    fd = -1
-    machine = None
-    segments = (Segment(KERNEL_HALF, 0, KERNEL_HALF, KERNEL_HALF),)
+    machine = X86_64
 
     def __init__(self, path, shown):
-        for library in (Kdumpfile, Drgn):
-            try:
-                self.library = library(path)
-                break
-            except ImportError:
-                continue
-            except Exception as error:
-                # Each library has errors of its own.
-                raise Complaint(
-                    f"{shown}: {one_line(error)}, expected a whole crash dump"
-                ) from None
-        else:
+        try:
+            library = importlib.import_module("kdumpfile")
+        except ImportError:
             raise Complaint(
-                f"{shown}: a compressed dump; accepted: with python3-libkdumpfile or drgn installed, "
+                f"{shown}: a compressed dump; accepted: with python3-libkdumpfile installed, "
                 "or its ELF form (makedumpfile -E)"
-            )
-        self.notes = {b"VMCOREINFO": self.library.vmcoreinfo()}
+            ) from None
+        self.failure = library.exceptions.KDumpBaseException
+        self.space = library.KDUMP_MACHPHYSADDR
+        try:
+            self.file = library.kdumpfile(path)
+            self.size = self.file.attr["max_pfn"] * PAGE
+        except (self.failure, KeyError) as error:
+            raise Complaint(
+                f"{shown}: {' '.join(str(error).split())}, expected a whole crash dump"
+            ) from None
+        self.segments = (Segment(0, 0, self.size, 0),)
+        self.notes = {vmcoreinfo.NOTE: self._vmcoreinfo()}
 
     def fetch(self, size, address):
-        return self.library.read(address, size)
-
-
-class Kdumpfile:
-    def __init__(self, path):
-        library = importlib.import_module("kdumpfile")
-        self.space = library.KDUMP_KVADDR
-        self.failure = library.exceptions.KDumpBaseException
-        self.file = library.kdumpfile(path)
-        self.file.attr["addrxlat.ostype"] = "linux"
-
-    def vmcoreinfo(self):
-        return as_bytes(self.file.attr["linux.vmcoreinfo.raw"])
-
-    def read(self, address, size):
         try:
             return bytes(self.file.read(self.space, address, size))
         except self.failure:
             raise BadAddress(address) from None
 
-
-class Drgn:
-    def __init__(self, path):
-        library = importlib.import_module("drgn")
-        self.failure = library.FaultError
-        self.program = library.Program()
-        self.program.set_core_dump(path)
-
-    def vmcoreinfo(self):
-        return self.program["VMCOREINFO"].string_()
-
-    def read(self, address, size):
+    def _vmcoreinfo(self):
         try:
-            return self.program.read(address, size)
-        except self.failure:
-            raise BadAddress(address) from None
+            raw = self.file.attr[RAW]
+        except KeyError:
+            return self._searched()
+        return raw if isinstance(raw, bytes) else str(raw).encode()
+
+    def _searched(self):
+        """A dump by QEMU has no note; pages that were left out are passed over."""
+        for address in range(0, self.size, PAGE):
+            try:
+                data = self.fetch(PAGE, address)
+            except BadAddress:
+                continue
+            if data.startswith(vmcoreinfo.FIRST) and vmcoreinfo.is_whole(data):
+                return data
+        return b""
 
 
-def as_bytes(text):
-    return text if isinstance(text, bytes) else str(text).encode()
-
-
-def one_line(error):
-    return " ".join(str(error).split()) or type(error).__name__
+def complain_of_flat(shown):
+    raise Complaint(
+        f"{shown}: a dump in makedumpfile's flat format; accepted: what `makedumpfile -R` makes of it"
+    )

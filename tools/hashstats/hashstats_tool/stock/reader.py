@@ -82,8 +82,11 @@ class Source:
     def _open(self):
         try:
             with open(self.path, "rb") as file:
-                if file.read(16).startswith(compressed.MAGICS):
-                    return compressed.Dump(self.path, self.shown)
+                magic = file.read(16)
+            if magic.startswith(compressed.MAGICS):
+                return compressed.Dump(self.path, self.shown)
+            if magic.startswith(compressed.FLAT):
+                compressed.complain_of_flat(self.shown)
             return elf.Core(self.path, self.shown)
         except OSError as error:
             raise Complaint(f"{self.shown}: {refusal(self.path, error)}") from None

@@ -28,6 +28,11 @@ def lines_of(data):
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
+def is_whole(data):
+    found = lines_of(data)
+    return all(name in found for name in NEEDED)
+
+
 def searched(core):
     """From the memory itself, page by page: the lines begin their page."""
     for segment in core.segments:
@@ -36,9 +41,8 @@ def searched(core):
             data = os.pread(core.fd, size, segment.offset + start)
             at = data.find(FIRST)
             while at >= 0:
-                found = lines_of(data[at : at + LONGEST])
-                if all(name in found for name in NEEDED):
-                    return found
+                if is_whole(data[at : at + LONGEST]):
+                    return lines_of(data[at : at + LONGEST])
                 at = data.find(FIRST, at + 1)
     return {}
 
