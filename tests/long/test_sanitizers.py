@@ -79,7 +79,16 @@ def test_lockdep_and_kasan_watch(debug_kernel):
 
 
 def test_kunit(debug_kernel):
-    result = vm.run(debug_kernel, "true", mem="2G", cpus=4, parallel=True, append="kunit.enable=1")
+    result = vm.run(
+        debug_kernel,
+        "true",
+        mem="2G",
+        cpus=4,
+        parallel=True,
+        append="kunit.enable=1",
+        # ext4's own suites take minutes under KASAN.
+        timeout=120,
+    )
     assert kunit_suites.problems(debug_kernel.src, result.console) == {}
 
 
