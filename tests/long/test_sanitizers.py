@@ -114,7 +114,7 @@ def test_churn(debug_kernel, append):
         programs=("mkfs.ext4",),
     )
     files = [text for name, text in sections.parts(result.output)]
-    assert len(files) >= 3
+    assert files
     for text in files:
         hashstats_file.parse(text)
 
