@@ -204,7 +204,7 @@ def check_brings(series: list[Patch], repo: Path) -> None:
     if old:
         die(
             f"{owner[old[0]]} brings {old[0]}, which Linux "
-            f"{source.version()} has: a change to it belongs into a hunk"
+            f"{source.any_tree().version} has: a change to it belongs into a hunk"
         )
     for patch in series:
         check_hunks(patch, owner)
@@ -251,7 +251,7 @@ def merged(own: bytes, repo: Path, env: Env) -> bytes:
     _, sections = maintainers.read_own(own.decode("utf-8", "surrogateescape"))
     double = sorted(maintainers.headings(text) & {maintainers.heading(s) for s in sections})
     if double:
-        die(f"MAINTAINERS: Linux {source.version()} already has a section {double[0]}")
+        die(f"MAINTAINERS: Linux {source.any_tree().version} already has a section {double[0]}")
     return maintainers.merge(text, sections).encode("utf-8", "surrogateescape")
 
 

@@ -208,7 +208,7 @@ def sockets():
 
 
 class Silent:
-    """A file system that answers little: who looks up a name or reads, waits.
+    """A file system that answers little: a task that looks up a name or reads waits.
 
     The protocol is in include/uapi/linux/fuse.h.
     """
@@ -253,7 +253,7 @@ class Silent:
 
     @staticmethod
     def end():
-        """Who waits gets an error; else nobody could end these processes."""
+        """A task that waits gets an error; else nobody could end these processes."""
         control = "/sys/fs/fuse/connections"
         mount("none", control, "fusectl")
         for number in os.listdir(control):

@@ -332,7 +332,7 @@ static int run_case(const struct contended *op, unsigned int threads)
 
 static int open_disk(void)
 {
-	/* Only who holds it alone may set the size of its blocks. */
+	/* Only an exclusive holder may set the block size. */
 	disk = bdev_file_open_by_dev(MKDEV(RAMDISK_MAJOR, 0), BLK_OPEN_READ,
 				     &disk, NULL);
 	if (IS_ERR(disk))
