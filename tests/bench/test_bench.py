@@ -286,7 +286,8 @@ def test_a_failure_stops_no_other_benchmark(monkeypatch, capsys):
 
     monkeypatch.setattr(run, "measure", measure)
     monkeypatch.setattr(run, "seconds", lambda name: 90)
-    monkeypatch.setattr(run, "BENCHMARKS", dict.fromkeys(("first", "second")))
+    one = run.Benchmark(None, 1, 2, 3, "ns_")
+    monkeypatch.setattr(run, "BENCHMARKS", {"first": one, "second": one})
     assert run.every()
     assert done == ["second"]
     said = capsys.readouterr()
