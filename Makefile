@@ -26,7 +26,7 @@ help:
 	echo "  make shell         the same kernel with a prompt instead"
 	echo "  make kunit         run the KUnit suites in one guest and show the kernel's report"
 	echo "  make test          everything that CI runs"
-	echo "  make lint          its first stage: ruff, mypy and shellcheck, silent if all is well"
+	echo "  make lint          its first stage: ruff, mypy, codespell and shellcheck, silent if fine"
 	echo "  make test-long     sanitizer kernels, stress, every memory size"
 	echo
 	echo "  make tree          compose base + series + new files into a git tree in build/"

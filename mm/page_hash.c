@@ -267,8 +267,6 @@ struct folio *page_hash_find(struct address_space *mapping, pgoff_t index)
  * @entry: what filemap_get_entry() returns; a folio has a reference
  *
  * Call it behind page_hash_is_on() only.
- *
- * Context: any.
  */
 void page_hash_add(struct address_space *mapping, pgoff_t index, void *entry)
 {

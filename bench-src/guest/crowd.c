@@ -397,7 +397,7 @@ static void add_process(unsigned int member)
 	held[member] = sleeper(0, -1);
 }
 
-/* Whoever came last would be the first of its chain. */
+/* A new process goes to the head of its chain. */
 static void replace_process(unsigned int member)
 {
 	int status;

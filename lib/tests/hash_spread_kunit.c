@@ -90,7 +90,7 @@ static u32 xor_and_mask(u64 key, unsigned int bits)
 	return (device ^ key) & (BIT(bits) - 1);
 }
 
-/* Nodes examined per hit, in percent of what chance would do. */
+/* Nodes examined per hit, in percent of a random function's. */
 static unsigned int percent_of_chance(const u32 *lengths, unsigned int bits)
 {
 	struct hash_histogram h = {};
@@ -102,7 +102,7 @@ static unsigned int percent_of_chance(const u32 *lengths, unsigned int bits)
 			 hash_histogram_nodes_per_hit_expected(&h));
 }
 
-/* The worst of all tables, in percent of what chance would do. */
+/* The worst of all tables, in percent of a random function's. */
 static unsigned int worst(struct kunit *test, const struct pattern *pattern,
 			  u32 (*function)(u64 key, unsigned int bits))
 {
@@ -228,7 +228,7 @@ static void fill(u32 *lengths, const struct pair_pattern *pattern, u64 sb,
 	}
 }
 
-/* The worst of all addresses and tables, in percent of what chance would do. */
+/* The worst of all addresses and tables, in percent of a random function's. */
 static unsigned int
 worst_pair(struct kunit *test, const struct pair_pattern *pattern,
 	   u32 (*function)(u64 number, u64 sb, unsigned int bits))

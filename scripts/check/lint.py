@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """make lint: what can be said of the scripts without running them."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from common import ROOT, run
 from common.packages import ensure_venv
 from series import gitcmd
 
+NO_PROSE = re.compile(r"^(results|tests/samples)/|\.(patch|svg|xz)$")
 SHELLS = (b"#!/bin/sh", b"#!/bin/bash", b"#!/usr/bin/env bash")
 
 
@@ -18,12 +20,21 @@ def is_shell(path: Path) -> bool:
         return file.readline().strip() in SHELLS
 
 
-def shell_scripts() -> list[str]:
-    """Shell scripts that git tracks; a copy without git has none to check."""
+def tracked() -> list[str]:
+    """Files that git tracks; a copy without git has none to check."""
     if not (ROOT / ".git").exists():
         return []
     names = gitcmd.records("ls-files", "-z", repo=ROOT)
-    return [name for name in names if (ROOT / name).is_file() and is_shell(ROOT / name)]
+    return [name for name in names if (ROOT / name).is_file()]
+
+
+def shell_scripts() -> list[str]:
+    return [name for name in tracked() if is_shell(ROOT / name)]
+
+
+def prose() -> list[str]:
+    """Files that we wrote; checkpatch reads the lines that patches add."""
+    return [name for name in tracked() if not NO_PROSE.search(name)]
 
 
 def lint() -> int:
@@ -33,6 +44,7 @@ def lint() -> int:
         ["ruff", "check", "--quiet"],
         ["ruff", "format", "--check", "--quiet"],
         ["mypy", "--no-error-summary"],
+        ["codespell", *prose()],
     ]
     if scripts := shell_scripts():
         commands.append(["shellcheck", *scripts])

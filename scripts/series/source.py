@@ -34,7 +34,7 @@ BACKPORTS = {"7.3": "trixie-backports"}
 DATE = 1731885060
 CACHE = BUILD / "base-versions.json"
 # Debian's source package ignores every file at the top.  A developer's
-# `git add` would leave new files out without a word, so the lines go.
+# `git add` would leave new files out silently, so the lines go.
 DEBIAN_IGNORES = re.compile(
     rb"(#\n# Debian packaging: .*\n(#.*\n)*)?/\*\n"
     rb"!/debian/\n"

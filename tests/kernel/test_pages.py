@@ -82,7 +82,7 @@ KINDS = (
     "unlinks",
     "replacements",
     "syncs",
-    "advices",
+    "madvises",
     "collapses",
     "bus errors",
     "raced blocks",

@@ -20,9 +20,10 @@ BAD = {
     "scripts/form.py": "x = {1 :2}\n",
     "scripts/common/untyped.py": "def two():\n    return 2\n",
     "tools/wrong.sh": '#!/bin/sh\n[ "$1" == one ]\n',
+    "NOTES": "It is seperate.\n",  # codespell:ignore
     "unnamed": "#!/usr/bin/env bash\nls $1\n",
 }
-FOUND = ("F401", "scripts/form.py", "no-untyped-def", "SC3014", "SC2086")
+FOUND = ("F401", "scripts/form.py", "no-untyped-def", "SC3014", "SC2086", "==> separate")
 
 
 @pytest.fixture
@@ -50,4 +51,4 @@ def test_each_tool_is_heard(status):
     code, said = status(GOOD | BAD)
     assert code == 1
     assert not [word for word in FOUND if word not in said], said
-    assert said.count("boothash: make lint: ") == 4
+    assert said.count("boothash: make lint: ") == 5

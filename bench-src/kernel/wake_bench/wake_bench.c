@@ -105,8 +105,8 @@ static void *own_key(enum key_kind kind)
 }
 
 /*
- * Foreign keys are compared, never followed. Those of folios need not collide,
- * an entry for any folio can be hung into the queue of ours.
+ * Foreign keys are compared, never followed. Those of folios need not collide:
+ * an entry for any folio can be added to the queue of ours.
  */
 static void choose_keys(enum key_kind kind)
 {

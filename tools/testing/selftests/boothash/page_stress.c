@@ -68,7 +68,7 @@ static struct {
 	const char *dir[MAX_DIRS];
 	unsigned int dirs;
 	const char *below[MAX_DEVICES];
-	unsigned int belows;
+	unsigned int nr_below;
 	struct device device[MAX_DEVICES];
 	unsigned int devices;
 	unsigned int anonymous;	/* MiB */
@@ -76,14 +76,14 @@ static struct {
 
 enum {
 	READS, MAPPED_READS, WRITES, MAPPED_WRITES, PUNCHES, ZEROINGS, TRUNCATIONS,
-	UNLINKS, REPLACEMENTS, SYNCS, ADVICES, COLLAPSES, BUS_ERRORS, RACED,
+	UNLINKS, REPLACEMENTS, SYNCS, MADVISES, COLLAPSES, BUS_ERRORS, RACED,
 	DROPS, COMPACTIONS, NAMINGS, REFILLS, DEVICE_READS, BLOCK_SIZES, MOUNTS,
 	KINDS
 };
 
 static const char * const kind_name[KINDS] = {
 	"reads", "mapped reads", "writes", "mapped writes", "punches", "zeroings",
-	"truncations", "unlinks", "replacements", "syncs", "advices", "collapses",
+	"truncations", "unlinks", "replacements", "syncs", "madvises", "collapses",
 	"bus errors", "raced blocks", "drops", "compactions", "namings", "refills",
 	"device reads", "block sizes", "mounts",
 };
@@ -679,7 +679,7 @@ static void advise(struct file *file)
 	if (errno)
 		call_failed("fadvise", file->path);
 	close(fd);
-	add(ADVICES);
+	add(MADVISES);
 }
 
 /* May be refused for want of memory, or since the pages are in use. */
@@ -993,12 +993,12 @@ static void run_process(void)
 		names();
 	else if (number == 3)
 		fill_memory();
-	else if (number < 4 + opt.belows)
+	else if (number < 4 + opt.nr_below)
 		read_below(opt.below[number - 4]);
-	else if (number < 4 + opt.belows + opt.devices)
-		change_block_size(opt.device[number - 4 - opt.belows].path);
+	else if (number < 4 + opt.nr_below + opt.devices)
+		change_block_size(opt.device[number - 4 - opt.nr_below].path);
 	else
-		mount_and_unmount(number - 4 - opt.belows - opt.devices);
+		mount_and_unmount(number - 4 - opt.nr_below - opt.devices);
 }
 
 /* The files, and what is known of them. */
@@ -1129,8 +1129,8 @@ static void arguments(int argc, char **argv)
 	while ((c = getopt(argc, argv, STRESS_OPTIONS "a:b:d:")) != -1) {
 		if (c == 'a')
 			opt.anonymous = to_number("-a", optarg, 1, 1 << 20);
-		else if (c == 'b' && opt.belows < MAX_DEVICES)
-			opt.below[opt.belows++] = optarg;
+		else if (c == 'b' && opt.nr_below < MAX_DEVICES)
+			opt.below[opt.nr_below++] = optarg;
 		else if (c == 'd')
 			to_device(optarg);
 		else if (!stress_option(c, optarg, MAX_PROCS))
@@ -1153,7 +1153,7 @@ int main(int argc, char **argv)
 	ksft_set_plan(1);
 	shared = shared_memory(sizeof(*shared));
 	make_files();
-	failed = run_processes(procs + 4 + opt.belows + 2 * opt.devices, run_process);
+	failed = run_processes(procs + 4 + opt.nr_below + 2 * opt.devices, run_process);
 	if (!failed)
 		failed = check_in_child(check_all);
 	end_test("page_stress", failed, kind_name, KINDS);
