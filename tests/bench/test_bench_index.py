@@ -24,6 +24,7 @@ STRUCTURES = (
     "threaded_rbtree",
     "treap",
     "chained",
+    "rhashtable",
 )
 CELLS = {
     "xarray": [
@@ -55,8 +56,10 @@ def output(part, ps, sizes=(12, 15, 17, 20), slots=0):
     if part == "structures":
         lines += [
             f"index_bench: index {index} bits {bits} bytes {48 << bits}\n"
+            f"index_bench: index {index} bits {bits} first_fill_ps {fill}\n"
             for index in STRUCTURES
             for bits in sizes
+            for fill in (4 * ps, 3 * ps if index == "rhashtable" else 2 * ps)
         ]
     return (
         "Console initialized\n" + "".join(lines) + "index_bench: step_ps 1000\nindex_bench: end 0\n"
@@ -79,6 +82,7 @@ def test_lines_of_the_kernel_are_read():
     assert found["step_ns"] == 1 and found["page_hash_slots"] == 0
     found = bench_index.parse(output("structures", 5000, [12]), "structures", "ours")
     assert found["bytes"]["treap 12"] == 48
+    assert found["first_fill_ns"]["treap 12"] == 10
 
 
 @pytest.mark.parametrize(
@@ -142,6 +146,8 @@ def test_figures(result):
     assert figures["page_hash_rand_2_20"] == 0.25
     assert figures["lookup_random_treap"] == 1
     assert figures["bytes_chained"] == 48
+    assert figures["first_fill_chained"] == 1
+    assert figures["first_fill_rhashtable"] == pytest.approx(1.5)
     assert "page_hash_touch_2_20" not in figures
     json.dumps(result.data)
 

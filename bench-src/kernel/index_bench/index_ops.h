@@ -22,11 +22,14 @@ struct index_ops {
 	int (*insert)(unsigned long key, struct entry *entry);
 	struct entry *(*find)(unsigned long key);
 	struct entry *(*erase)(unsigned long key, struct entry *entry);
+	/* Wait for work that changes leave to others; may be NULL. */
+	void (*settle)(void);
 	/* Bytes outside of the entries. */
 	unsigned long (*bytes)(void);
 };
 
 extern const struct index_ops xarray_kernel_ops, xarray_4_ops, xarray_7_ops,
-	xarray_8_ops, extendible_ops, threaded_rbtree_ops, treap_ops, chained_ops;
+	xarray_8_ops, extendible_ops, threaded_rbtree_ops, treap_ops, chained_ops,
+	rhashtable_ops;
 
 #endif /* INDEX_BENCH_INDEX_OPS_H */

@@ -8,6 +8,7 @@
  */
 #include <linux/kernel.h>
 #include <linux/printk.h>
+#include <linux/sched.h>
 
 #include "../um_bench.h"
 #include "cells.h"
@@ -20,6 +21,7 @@
 static const struct index_ops * const structures[] = {
 	&xarray_kernel_ops, &xarray_4_ops, &xarray_7_ops, &xarray_8_ops,
 	&extendible_ops, &threaded_rbtree_ops, &treap_ops, &chained_ops,
+	&rhashtable_ops,
 };
 
 static struct entry *chunks[(1UL << BITS_MAX) / PER_CHUNK];
@@ -108,17 +110,25 @@ static u64 all(u64 (*segment)(const u32 *keys, unsigned int count), unsigned int
 	unsigned int n;
 	u64 sum = 0;
 
-	for (n = 0; n < 1U << (bits - SEGMENT_BITS); n++)
+	for (n = 0; n < 1U << (bits - SEGMENT_BITS); n++) {
 		sum += segment(segment_keys(n), SEGMENT);
+		/* A structure's worker may run meanwhile. */
+		cond_resched();
+	}
 	return sum;
 }
 
-static int print_bytes(unsigned int bits)
+/* Insert all keys into a new structure: a table that grows does it here. */
+static int fill_first(unsigned int bits)
 {
-	const u64 number = number_of_keys(bits);
+	const u64 number = number_of_keys(bits), start = tsc();
 
 	if (all(insert, bits) != number)
 		return -EINVAL;
+	if (ops->settle)
+		ops->settle();
+	pr_info("index_bench: index %s bits %u first_fill_ps %llu\n", ops->name, bits,
+		picoseconds(tsc() - start, number));
 	pr_info("index_bench: index %s bits %u bytes %llu\n", ops->name, bits,
 		ops->bytes() + number * ops->in_entry);
 	return all(erase, bits) == number ? 0 : -EINVAL;
@@ -138,7 +148,7 @@ static int run_structure(unsigned int bits, enum order order)
 	int error = ops->create(bits);
 
 	if (!error)
-		error = print_bytes(bits);
+		error = fill_first(bits);
 	if (!error)
 		error = run_cells("structures", cells, ARRAY_SIZE(cells), order, bits);
 	if (!error)

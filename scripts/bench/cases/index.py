@@ -69,6 +69,7 @@ RESULT = re.compile(
 STEP = re.compile(r"^index_bench: step_ps (\d+)$", re.M)
 SLOTS = re.compile(r"^index_bench: bits \d+ page_hash_slots (\d+)$", re.M)
 BYTES = re.compile(r"^index_bench: index (\w+) bits (\d+) bytes (\d+)$", re.M)
+FIRST_FILL = re.compile(r"^index_bench: index (\w+) bits (\d+) first_fill_ps (\d+)$", re.M)
 NAMES = ("index", "op", "how", "order", "bits")
 
 PICTURE = FOLDER / "index.png"
@@ -158,7 +159,17 @@ def parse(output, part, side):
             f"{index} {bits}": int(size) / 2 ** int(bits)
             for index, bits, size in BYTES.findall(output)
         },
+        "first_fill_ns": least_fills(output),
     }
+
+
+def least_fills(output):
+    """{"structure bits": ns an insert into a new structure}, of all orders the least."""
+    found: dict[str, float] = {}
+    for index, bits, fill in FIRST_FILL.findall(output):
+        name = f"{index} {bits}"
+        found[name] = min(int(fill) / 1000, found.get(name, float("inf")))
+    return found
 
 
 def name_of(cell):
@@ -253,6 +264,20 @@ def structure_figures(result):
         index, of = name.split()
         if int(of) == bits:
             result.figure(f"bytes_{index}", size)
+            result.figure(f"first_fill_{index}", first_fill(result, index, bits))
+
+
+def first_fill(result, index, bits):
+    """The least of all rounds, divided by that of the XArray."""
+
+    def least(of):
+        return min(
+            turn["first_fill_ns"][f"{of} {bits}"]
+            for turn in result.runs("structures")
+            if turn["side"] == "ours"
+        )
+
+    return least(index) / least(KERNELS)
 
 
 def sizes_of(result, part):
@@ -341,6 +366,14 @@ def bytes_table(result):
     table(
         [
             (index, *(f"{weighed[f'{index} {bits}']:.2f}" for bits in sizes))
+            for index in indices(result)
+        ],
+        ("structure", *(f"2^{bits}" for bits in sizes)),
+    )
+    print("\n  ns an insert into a new structure, its growth with it, divided by the XArray's")
+    table(
+        [
+            (index, *(f"{first_fill(result, index, bits):.2f}" for bits in sizes))
             for index in indices(result)
         ],
         ("structure", *(f"2^{bits}" for bits in sizes)),

@@ -20,6 +20,7 @@ SHOWN = {
     "threaded_rbtree": ("threaded red-black tree", "tab:brown", "x-"),
     "treap": ("treap", "tab:orange", "+-"),
     "chained": ("hash chains, golden ratio", "tab:purple", "*-"),
+    "rhashtable": ("rhashtable", "tab:pink", "h-"),
     "base": ("filemap_get_entry() of 6.12", "tab:red", "o--"),
     "ours": ("of this series", "tab:blue", "o-"),
     "page_hash": ("with the page hash", "black", "*-"),
