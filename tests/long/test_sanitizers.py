@@ -62,7 +62,8 @@ cat /proc/hashstats
 TWO_QUEUES = "hash_entries=folio_wait:2,bit_wait:2"
 # A race is ours when one of these takes part; the base has some of its own.
 OURS = re.compile(
-    r"wake_matching|filtered|boot_hash|hashstats|stress_|gate_|folio_wake_bit|"
+    r"filtered|wake_up_(hashed|counted)|hashed_(queue|waiters)|waitqueue_(get|put)|"
+    r"wake_page_entry|inode_finish_wait|boot_hash|hashstats|stress_|gate_|folio_wake_bit|"
     r"wake_page_function|wake_bit_function|var_wake_function"
 )
 
