@@ -11,7 +11,7 @@ from series import compose, extra_patch, gitcmd, source
 
 BASE = build.BASE_GUEST
 PATCHES = ROOT / "scripts/bench/patches"
-COUNT_WAKEUPS = PATCHES / "count-wakeups.patch"
+COUNT_WAKEUPS = tuple(PATCHES / f"count-wakeups{of}.patch" for of in ("", f"-{source.base_name()}"))
 # Locks initialised at one place are one class to lockdep, so that an array of
 # them is counted as one.
 INODE_LOCK_CLASSES = PATCHES / "inode-lock-classes.patch"
@@ -42,7 +42,10 @@ def patched(
 
 def wakeups_commit() -> str:
     """The base with counters for its hashed wait queues."""
-    return extra_patch.commit(COUNT_WAKEUPS, base_commit(), f"Linux {source.version()}")
+    commit = base_commit()
+    for patch in COUNT_WAKEUPS:
+        commit = extra_patch.commit(patch, commit, f"Linux {source.version()}")
+    return commit
 
 
 def base_counting_wakeups() -> build.Build:

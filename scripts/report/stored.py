@@ -7,6 +7,7 @@ from bench.record import Kept, kept
 from bench.run import BENCHMARKS
 from common import ROOT, die
 from report.page import wrapped
+from series import source
 
 RESULTS = ROOT / "results"
 SIZES = {"quick": " QUICK=1", "usual": "", "long": " LONG=1"}
@@ -69,7 +70,7 @@ class Results:
 
     def command(self, name):
         words = SIZES[self.get(name).data["size"]]
-        if BENCHMARKS[name].base:
+        if BENCHMARKS[name].base not in ("", source.DEFAULT):
             words += f" BASE={BENCHMARKS[name].base}"
         return f"``make bench-{name}{words}``"
 

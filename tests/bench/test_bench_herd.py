@@ -160,7 +160,7 @@ def test_counted_base_is_one_commit():
 
 def test_patch_that_does_not_apply(tmp_path, monkeypatch):
     bad = tmp_path / "count-wakeups.patch"
-    bad.write_text(variants.COUNT_WAKEUPS.read_text().replace("thread_self", "thread_other"))
-    monkeypatch.setattr(variants, "COUNT_WAKEUPS", bad)
+    bad.write_text(variants.COUNT_WAKEUPS[0].read_text().replace("softirqs", "hardirqs"))
+    monkeypatch.setattr(variants, "COUNT_WAKEUPS", (bad,))
     with pytest.raises(common.Failure, match="count-wakeups.patch does not apply to Linux 6.12"):
         variants.wakeups_commit()

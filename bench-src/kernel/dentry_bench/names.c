@@ -49,8 +49,9 @@ struct dentry *add_name(const struct key *key, struct inode *inode,
 
 	if (!dentry)
 		return NULL;
+	/* d_release() alone needs no flag of the dentry. */
 	if (ops)
-		d_set_d_op(dentry, ops);
+		dentry->d_op = ops;
 	d_add(dentry, inode);
 	return dentry;
 }

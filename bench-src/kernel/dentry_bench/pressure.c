@@ -69,7 +69,7 @@ static int make_name(const struct key *key)
 
 static int add_page(void)
 {
-	struct folio *folio = filemap_alloc_folio(GFP_HIGHUSER_MOVABLE, 0);
+	struct folio *folio = folio_alloc(GFP_HIGHUSER_MOVABLE, 0);
 	int error;
 
 	if (!folio)
