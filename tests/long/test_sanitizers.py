@@ -164,13 +164,13 @@ def stress(kernel, append, waits, **options):
     return result
 
 
-# More than ten million waits in all.
-@pytest.mark.parametrize("append, waits", [("", 5_000_000), (TWO_QUEUES, 1_000_000)])
+# Without KVM, a million waits take about half an hour.
+@pytest.mark.parametrize("append, waits", [("", 1_000_000), (TWO_QUEUES, 200_000)])
 def test_no_wakeup_is_lost(debug_kernel, append, waits):
     stress(debug_kernel, append, waits)
 
 
-@pytest.mark.parametrize("append, waits", [("", 4_000_000), (TWO_QUEUES, 1_000_000)])
+@pytest.mark.parametrize("append, waits", [("", 1_000_000), (TWO_QUEUES, 200_000)])
 def test_wakeups_do_not_race(kcsan, append, waits):
     result = stress(kcsan, append, waits, complaints=True)
     assert "kcsan: enabled" in result.console
