@@ -508,8 +508,12 @@ def of_2015():
         max(full),
     )
     few = {op: mbcache(op, "ours", 1000) / mbcache(op, "base", 1000) for op in ops}
-    assert max(few, key=few.__getitem__) == "miss"
-    yield passage("With 1000 entries a miss takes {:.2f} times mainline's", few["miss"])
+    worst = max(few, key=few.__getitem__)
+    if few[worst] > 1.05:
+        yield passage(
+            f"With 1000 entries a {worst.replace('_', ' and ')} takes {{:.2f}} times mainline's",
+            few[worst],
+        )
 
 
 # 2005.
