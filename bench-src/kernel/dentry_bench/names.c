@@ -7,6 +7,7 @@
  */
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/log2.h>
 #include <linux/mount.h>
 #include <linux/ramfs.h>
 #include <linux/rculist_bl.h>
@@ -71,12 +72,13 @@ unsigned int nodes_of(const struct key *key)
 {
 	struct hlist_bl_head *heads = table->table;
 	const u32 hash = hashlen_hash(key->hash_len);
+	const unsigned int bits = ilog2(table->nr_buckets);
 	struct hlist_bl_node *node;
 	struct dentry *dentry;
 	unsigned int nodes = 0;
 
 	rcu_read_lock();
-	hlist_bl_for_each_entry_rcu(dentry, node, &heads[hash >> (32 - table->bits)],
+	hlist_bl_for_each_entry_rcu(dentry, node, &heads[hash >> (32 - bits)],
 				    d_hash) {
 		nodes++;
 		if (dentry->d_parent == key->parent &&
