@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Room on a disk, asked before a long build takes it."""
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -11,12 +12,13 @@ GIB = 1 << 30
 
 
 def used(folder: Path) -> int:
-    """Bytes on the disk of all files of a folder."""
-    return sum(
-        os.lstat(os.path.join(path, name)).st_blocks * 512
-        for path, _, names in os.walk(folder)
-        for name in names
-    )
+    """Bytes on the disk of all files of a folder, in which a build may be running."""
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(path, name)).st_blocks * 512
+    return total
 
 
 def require(folder: Path, needed: float, what: str) -> None:
