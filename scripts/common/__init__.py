@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import threading
@@ -21,6 +22,8 @@ Done = subprocess.CompletedProcess[str]
 
 HEARTBEAT = 15  # seconds between two signs of life of a long step
 TAIL = 30  # log lines shown when a command fails
+FULL = 1 << 20  # a disk with fewer bytes free is full
+DISK_FULL = f"the disk of {BUILD} is full; free some and run make again, it goes on from there"
 
 
 class Failure(SystemExit):
@@ -154,10 +157,17 @@ def _run_logged(cmd: list[str], log: Path, kw: dict[str, Any]) -> Done:
 
 def _failed(cmd: list[str], done: Done, log: StrPath | None, what: str) -> NoReturn:
     lines = tail(log) if log else (done.stderr or done.stdout or "").splitlines()
+    if any("No space left on device" in line for line in lines) or disk_is_full():
+        die(f"{what or shlex.join(cmd[:4])}: {DISK_FULL}")
     for line in lines[-TAIL:]:
         print("    | " + line, file=sys.stderr)
     where = f"; full log: {log}" if log else ""
     die(f"{what or shlex.join(cmd[:4])} failed with status {done.returncode}{where}")
+
+
+def disk_is_full() -> bool:
+    """Then a command may have failed without being able to log why."""
+    return BUILD.is_dir() and shutil.disk_usage(BUILD).free < FULL
 
 
 @contextlib.contextmanager
