@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,20 @@ GROUPS = {
     "picture": "python3-matplotlib",
     "dump": "python3-libkdumpfile makedumpfile",
 }
+# On a machine without apt: the programs and headers of a group.
+PROGRAMS = {
+    "source": "git xz",
+    "build": "gcc make bc flex bison cpio depmod rsync ccache perl lz4 zstd gelf.h openssl/evp.h",
+    "arm64": "aarch64-linux-gnu-gcc",
+    "boot": "qemu-system-x86_64 busybox mkfs.ext4 depmod udevadm",
+    "check": "sparse gdb groff zsh",
+    "xfs": "mkfs.xfs",
+    "disk": "mmdebstrap newuidmap",
+    "deb": "dh dpkg-buildpackage openssl",
+    "types": "pahole",
+    "dump": "makedumpfile",
+}
+UPDATE_LOG = BUILD / "log" / "apt-update.log"
 VENV = BUILD / "venv"
 REQUIREMENTS = ROOT / "scripts" / "requirements.txt"
 
@@ -45,14 +60,46 @@ def ensure_packages(*groups: str) -> None:
     for group in groups:
         if group not in GROUPS:
             die(f"package group {group}: accepted: {', '.join(GROUPS)}")
-    wanted = dict.fromkeys(" ".join(GROUPS[g] for g in groups).split())
-    if not shutil.which("dpkg-query"):
-        print("  not a Debian machine; needed: " + " ".join(wanted))
+    if not has_apt():
+        need_programs(groups)
         return
+    wanted = dict.fromkeys(" ".join(GROUPS[g] for g in groups).split())
     have = installed(wanted)
     missing = [name for name in wanted if name not in have]
     if missing:
         install(missing)
+
+
+def has_apt() -> bool:
+    return bool(shutil.which("apt-get") and shutil.which("dpkg-query"))
+
+
+def need_programs(groups: Iterable[str]) -> None:
+    """Without apt: end with one line if something is missing, else use what is there."""
+    places = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    names = dict.fromkeys(" ".join(PROGRAMS.get(g, "") for g in groups).split())
+    missing = [name for name in names if not found(name, places)]
+    if missing:
+        die(f"this machine has no apt-get to install what is missing: {', '.join(missing)}")
+
+
+def found(name: str, places: str) -> bool:
+    if name.endswith(".h"):
+        return any(Path("/usr/include").glob(name)) or any(Path("/usr/include").glob(f"*/{name}"))
+    return bool(shutil.which(name, path=places))
+
+
+def available(name: str) -> bool:
+    """apt knows a version of a package, if need be after its lists have been renewed."""
+    if not has_apt():
+        return False
+
+    def known() -> bool:
+        return "Version: " in run(["apt-cache", "show", name], check=False).stdout
+
+    if not known() and may_install():
+        update()
+    return known()
 
 
 def superuser() -> list[str] | None:
@@ -64,47 +111,51 @@ def superuser() -> list[str] | None:
     return None
 
 
+def may_install() -> bool:
+    """sudo asks for the password here, where it can be seen."""
+    sudo = superuser()
+    return sudo == [] or sudo is not None and subprocess.run(["sudo", "-v"]).returncode == 0
+
+
+def apt(*words: str) -> list[str]:
+    options = ["-qq", "-o", "DPkg::Lock::Timeout=300"]
+    noninteractive = ["env", "DEBIAN_FRONTEND=noninteractive"]
+    return [*(superuser() or []), *noninteractive, "apt-get", *options, *words]
+
+
+def update() -> None:
+    # A third party's broken list must not stop us: install decides.
+    with step("renew the lists of packages"):
+        run(apt("update"), log=UPDATE_LOG, check=False)
+
+
 def install(missing: list[str]) -> None:
     names = " ".join(missing)
-    sudo = superuser()
-    if sudo is None:
-        die(
-            f"packages are missing and neither root nor sudo is at hand; "
-            f"run as root: apt-get install {names}"
-        )
-    apt = [
-        *sudo,
-        "env",
-        "DEBIAN_FRONTEND=noninteractive",
-        "apt-get",
-        "-qq",
-        "-o",
-        "DPkg::Lock::Timeout=300",
-    ]
-    if sudo:
-        # Ask for the password here, where it can be seen.
-        subprocess.run(["sudo", "-v"], check=False)
+    by_root = f"run as root: apt-get install {names}"
+    if superuser() is None:
+        die(f"packages are missing and neither root nor sudo is at hand; {by_root}")
+    if not may_install():
+        die(f"packages are missing and sudo is refused; {by_root}")
+    update()
     log = BUILD / "log" / "apt.log"
     with step(f"install {names}"):
-        # A third party's broken list must not stop us: install decides.
-        run([*apt, "update"], log=log, check=False)
-        done = run(
-            [*apt, "install", "-y", "--no-install-recommends", *missing], log=log, check=False
-        )
+        done = run(apt("install", "-y", "--no-install-recommends", *missing), log=log, check=False)
         if done.returncode:
-            die(apt_reason(log, names))
+            die(f"apt-get could not install {names}: {apt_reason(log)}; full log: {log}")
 
 
-def apt_reason(log: Path, names: str) -> str:
-    lines = log.read_text(errors="replace").splitlines()
-    reasons = [line[3:] for line in lines if line.startswith("E: ")]
-    if "linux-source-6.12" in names and any("locate" in r for r in reasons):
-        return (
-            "the apt sources have no linux-source-6.12 (Debian 12 needs "
-            "its security archive); or give KERNEL=/path/to/linux-6.12.y"
-        )
-    why = reasons[0] if reasons else "see its log"
-    return f"apt-get could not install {names}: {why}; full log: {log}"
+def apt_reason(log: Path) -> str:
+    """Why apt failed; what it could not fetch says more than a package that is nowhere."""
+    reasons = complaints(log, "E: ")
+    unfetched = [line for one in (log, UPDATE_LOG) for line in complaints(one, "[WE]: Failed to ")]
+    if unfetched and not any("dpkg" in line for line in reasons):
+        return f"{unfetched[0]} (is there a network, and does apt know the proxy?)"
+    return reasons[0] if reasons else "see its log"
+
+
+def complaints(log: Path, beginning: str) -> list[str]:
+    lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+    return [" ".join(line[3:].split()) for line in lines if re.match(beginning, line)]
 
 
 def venv_key() -> str:
@@ -122,24 +173,26 @@ def ensure_venv() -> Path:
     with step("private Python environment"):
         shutil.rmtree(VENV, ignore_errors=True)
         run([sys.executable, "-m", "venv", VENV], log=log, what="python3 -m venv")
-        run(
-            [
-                VENV / "bin" / "pip",
-                "install",
-                "--quiet",
-                "--disable-pip-version-check",
-                "-r",
-                REQUIREMENTS,
-            ],
-            log=log,
-            what="pip install of scripts/requirements.txt",
-        )
+        pip = [VENV / "bin/pip", "install", "--quiet", "--disable-pip-version-check"]
+        if run([*pip, "-r", REQUIREMENTS], log=log, check=False).returncode:
+            die(f"pip could not install scripts/requirements.txt: {pip_reason(log)}; log: {log}")
         stamp.write_text(venv_key())
     return VENV
 
 
+def pip_reason(log: Path) -> str:
+    text = log.read_text(errors="replace")
+    if "connection broken by" in text or "Cannot connect to proxy" in text:
+        return (
+            "its index cannot be reached (is there a network, and does https_proxy name the proxy?)"
+        )
+    errors = re.findall(r"^ERROR: (.*)", text, re.MULTILINE)
+    return errors[0] if errors else "see its log"
+
+
 def setup() -> None:
     """make setup: everything that boot and test need."""
-    ensure_packages("source", "debian-source", "build", "boot", "check")
+    source = ["debian-source"] if available(GROUPS["debian-source"]) else []
+    ensure_packages("source", *source, "build", "boot", "check")
     ensure_venv()
     print("  everything is installed")

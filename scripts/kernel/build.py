@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import BUILD, ROOT, Done, die, flag, lock, run, step
+from common import BUILD, ROOT, Done, die, disk, flag, lock, run, step
 from common.packages import ensure_packages
 from kernel import kconfig
 from kernel.kconfig import Fragment
@@ -29,6 +29,8 @@ CCACHE = BUILD / "ccache"
 PASSED_ON = ("PATH", "HOME", "USER", "TERM", "TMPDIR")
 OBJECT = re.compile(r"^  (CC|AS|LD|AR|HOSTCC|OBJCOPY)\b", re.MULTILINE)
 WARNING = re.compile(r"\bwarning: |^WARNING: ")
+# Source, repository, work tree and objects of one kernel.
+BYTES = 3.5 * disk.GIB
 # Seconds of each kernel that this process compiled: no part of a benchmark.
 COMPILING: list[float] = []
 
@@ -226,6 +228,10 @@ def objects(log: Path) -> int:
 
 def patched() -> Build:
     """The kernel that make boot and make test boot."""
+    made = f"{source.base_name()}.*"
+    if not any(BUILD.glob(f"{made}/patched/obj/vmlinux")):
+        used = sum(map(disk.used, BUILD.glob(made)))
+        disk.require(BUILD, BYTES - used, "the source and the build of a kernel")
     return build("patched", GUEST, worktree.tree())
 
 
