@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 # What a user may set, handed to the scripts as environment.
 export KERNEL BASE TOPIC MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR \
-	RESULTS KEEP TESTS SUITES FLAVOUR V
+	RESULTS KEEP TESTS SUITES FLAVOUR KERNEL_URL KERNEL_SHA256 V
 
 .PHONY: help python setup tree export mail check-series check-bases kernel deb boot shell \
 	kunit lint test test-long bench bench-compare report install-tools \
@@ -57,7 +57,10 @@ help:
 	echo "  make distclean     remove all of build/"
 	echo
 	echo "Variables:"
-	echo "  KERNEL=PATH        another 6.12.y tree or tarball (else Debian's linux-source-6.12)"
+	echo "  KERNEL=PATH        another 6.12.y tree or tarball (else Debian's linux-source-6.12"
+	echo "                     or, where apt has none, the tarball of kernel.org)"
+	echo "  KERNEL_URL=        folder to fetch that tarball from, with sha256sums.asc"
+	echo "  KERNEL_SHA256=     its checksum, instead of the one in that list"
 	echo "  BASE=6.12          the kernel version to use, one of series/bases"
 	echo "  TOPIC=NAME         mail: only this topic of series/topics"
 	echo "  MEM=1G CPUS=2      size of the guest of boot, shell and kunit"

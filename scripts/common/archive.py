@@ -17,6 +17,11 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 MIRROR = "http://deb.debian.org/debian"
 
 
+def usable() -> bool:
+    """This machine has what fetch_package() takes."""
+    return KEYRING.is_file() and all(map(shutil.which, ("apt-get", "dpkg-deb")))
+
+
 def fetch_package(name: str, suite: str, otherwise: str) -> Path:
     """The folder in which a package is unpacked; fetched only when needed.
 

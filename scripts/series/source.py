@@ -19,10 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from common import BUILD, Step, die, lock, setting, step
-from common.archive import fetch_package
-from common.packages import ensure_packages
-from series import gitcmd, topics
+from common import BUILD, Step, archive, die, lock, packages, setting, step
+from series import gitcmd, kernel_org, topics
 
 Entry = tuple[str, str, bytes]  # name, mode, content
 
@@ -66,20 +64,22 @@ def location() -> tuple[Path, bool]:
 
 
 def debian_tarball() -> Path:
+    """The tarball of Debian's package, or of kernel.org where there is no such package."""
+    name = f"linux-source-{base_name()}"
     suite = BACKPORTS.get(base_name())
     if suite:
-        name = f"linux-source-{base_name()}"
-        folder = fetch_package(name, suite, f"give KERNEL=; {accepted()}")
+        if not archive.usable():
+            return kernel_org.tarball(base_name())
+        folder = archive.fetch_package(name, suite, f"give KERNEL=; {accepted()}")
         return folder / "usr/src" / f"{name}.tar.xz"
-    pattern = f"/usr/src/linux-source-{base_name()}.tar.*"
+    pattern = f"/usr/src/{name}.tar.*"
     if not glob.glob(pattern):
-        ensure_packages("debian-source")
+        if not packages.available(name):
+            return kernel_org.tarball(base_name())
+        packages.ensure_packages("debian-source")
     found = sorted(glob.glob(pattern))
     if not found:
-        die(
-            f"{pattern}: not there; install linux-source-{base_name()} or "
-            f"give KERNEL=; {accepted()}"
-        )
+        die(f"{pattern}: not there; install {name} or give KERNEL=; {accepted()}")
     return Path(found[0])
 
 
@@ -187,18 +187,18 @@ class Tarball:
             die(f"{self.path}: not a readable tar archive ({error}); {accepted()}")
 
     def makefile(self) -> str:
-        for name, member, archive in self.members():
+        for name, member, tar in self.members():
             if name == "Makefile" and member.isfile():
-                return content(archive, member).decode(errors="replace")
+                return content(tar, member).decode(errors="replace")
         return ""
 
     def entries(self) -> Iterator[Entry]:
-        for name, member, archive in self.members():
+        for name, member, tar in self.members():
             if member.issym():
                 yield name, "120000", os.fsencode(member.linkname)
             elif member.isfile():
                 kind = "100755" if member.mode & 0o100 else "100644"
-                yield name, kind, content(archive, member)
+                yield name, kind, content(tar, member)
 
 
 def content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
@@ -218,7 +218,7 @@ class Tree(NamedTuple):
 @functools.cache
 def any_tree() -> Tree:
     """The kernel's source, of whatever version."""
-    ensure_packages("source")
+    packages.ensure_packages("source")
     path, _ = location()
     source = Folder(path) if path.is_dir() else Tarball(path)
     print_ = source.fingerprint()

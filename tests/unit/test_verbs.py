@@ -39,8 +39,8 @@ HELP = printed("help")
 VERBS = sorted(set(re.findall(r"\bmake ([a-z]+(?:-[a-z]+)*)", HELP)))
 VARIABLES = {
     name
-    for line in re.findall(r"^  [A-Z]+=.*", HELP, re.M)
-    for name in re.findall(r"\b([A-Z]+)=", line)
+    for line in re.findall(r"^  [A-Z][A-Z0-9_]*=.*", HELP, re.M)
+    for name in re.findall(r"\b([A-Z][A-Z0-9_]*)=", line)
 }
 
 
