@@ -27,9 +27,10 @@ def tarball(base: str) -> Path:
     """The path of the source of a base, fetched only when needed."""
     name = f"linux-{VERSIONS[base]}.tar.xz"
     path, pinned = FOLDER / name, given_checksum()
+    folder = setting("KERNEL_URL", URL.format(major=base.partition(".")[0])).rstrip("/")
     with lock(FOLDER / "kernel.org.lock"):
         if not path.is_file() or (pinned and checksum(path) != pinned):
-            fetch(name, path, pinned)
+            fetch(folder, name, path, pinned)
     return path
 
 
@@ -40,8 +41,7 @@ def given_checksum() -> str:
     return pinned
 
 
-def fetch(name: str, path: Path, pinned: str) -> None:
-    folder = setting("KERNEL_URL", URL.format(major=name[6])).rstrip("/")
+def fetch(folder: str, name: str, path: Path, pinned: str) -> None:
     print(f"  no package of the kernel's source here: taking {name} from {folder}")
     wanted = pinned or listed_checksum(f"{folder}/{LIST}", name)
     part = path.with_suffix(".part")
