@@ -44,8 +44,9 @@ def lint() -> int:
         ["ruff", "check", "--quiet"],
         ["ruff", "format", "--check", "--quiet"],
         ["mypy", "--no-error-summary"],
-        ["codespell", *prose()],
     ]
+    if texts := prose():
+        commands.append(["codespell", *texts])
     if scripts := shell_scripts():
         commands.append(["shellcheck", *scripts])
     status = 0
