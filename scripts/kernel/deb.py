@@ -83,7 +83,7 @@ def deb() -> None:
     print(f"  configuration: {origin}")
     commit = compose.compose()
     with lock(BUILD / "build.lock"):
-        src = worktree.checkout("deb", commit)
+        src = worktree.checkout("deb", commit, patterns=())
         obj = src.parent / "obj"
         extra: list[kconfig.Fragment] = [NO_KEYS, *([] if flag("DEBUG") else [NO_DEBUG])]
         kconfig.configure(src, obj, [OURS], extra, build.make, start=text)

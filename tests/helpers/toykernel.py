@@ -36,6 +36,8 @@ KERNEL = {
     "Makefile": SPDX + "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 9\n",
     "MAINTAINERS": MAINTAINERS,
     ".gitignore": "*.o\n/*\n!/debian/\n",
+    "drivers/gpu/Kconfig": SPDX + "config CARD\n\tbool\n",
+    "drivers/gpu/card.c": "int card;\n",
     "mm/Makefile": SPDX + "obj-y += filemap.o\n",
     "mm/filemap.c": "".join(f"int line_{n};\n" for n in range(60)),
     "lib/Kconfig.debug": SPDX + 'menu "Kernel hacking"\nendmenu\n',
@@ -157,6 +159,12 @@ class Toy:
             text=True,
             capture_output=True,
         )
+
+    def python(self, code):
+        """Run Python with the repository's modules."""
+        words = [sys.executable, "-c", code]
+        folder = self.repo / "scripts"
+        subprocess.run(words, cwd=folder, env=self.environment(), check=True)
 
     def good(self, verb, **more):
         done = self.series(verb, **more)

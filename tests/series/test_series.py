@@ -95,6 +95,17 @@ def test_interrupted_checkout_is_made_again(toy):
     assert (toy.src / "mm/first.c").is_file()
 
 
+def test_tree_for_a_guest_leaves_drivers_out(toy):
+    toy.python(
+        "from series import compose, worktree; commit = compose.compose();"
+        "worktree.checkout('guest', commit); worktree.checkout('deb', commit, patterns=())"
+    )
+    guest, whole = (toy.version_dir / name / "src" for name in ("guest", "deb"))
+    assert (guest / "mm/first.c").is_file() and (guest / "drivers/gpu/Kconfig").is_file()
+    assert not (guest / "drivers/gpu/card.c").exists()
+    assert (whole / "drivers/gpu/card.c").is_file()
+
+
 # --- refusals of tree ------------------------------------------------------
 
 
