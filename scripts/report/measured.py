@@ -20,7 +20,7 @@ from bench.cases import mbcache as bench_mbcache
 from report import wakeups
 from report.page import heading, simple_table, wrapped
 
-PAGE = Path("Documentation/admin-guide/hashstats-measured.rst")
+PAGE = Path("results/measured.rst")
 
 
 class Row(NamedTuple):
@@ -401,8 +401,7 @@ INTRODUCTION = (
         "Documentation/admin-guide/filtered-wakeups.rst has more about wakeups, "
         "Documentation/admin-guide/crowds.rst about the tables that many users fill, and "
         "Documentation/admin-guide/page-index.rst about pages and buffers. "
-        "Documentation/admin-guide/hashstats-results.rst compares all of it with the five "
-        "documents that the tables come from."
+        "documents.rst compares all of it with the five documents that the tables come from."
     )
 )
 

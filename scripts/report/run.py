@@ -3,9 +3,8 @@
 
 Reads the newest results of one machine, each benchmark's by itself, and writes
 a page and its pictures to build/report.  With KEEP=1 the results become those
-of the repository (results/), and every figure that the repository quotes is
-written from these: two pages of Documentation, and the numbers in README, the
-cover letter, commit messages and other documents (quoted.py).
+of the repository (results/), with the pages there, and every figure in README,
+Documentation, cover letters and commit messages is written from these (quoted.py).
 """
 
 import json
@@ -27,12 +26,13 @@ from report import mbcache as report_mbcache
 from report import pagecache as report_pagecache
 from report import wakeups as report_wakeups
 from report.page import OPEN, Section, Table, heading, list_table, simple_table, wrapped
+from report.quoted_values import DOCUMENTS as DOCUMENTATION
 from report.stored import Results, machines
 from series import source, topics
 
 FOLDER = BUILD / "report"
-PAGE = Path("Documentation/admin-guide/hashstats-results.rst")
-KEPT_PICTURE = "hashstats-results-{}.svg"
+PAGE = Path("results/documents.rst")
+KEPT_PICTURE = "documents-{}.svg"
 # In the order of the documents.
 DOCUMENTS = (report_citi, report_wakeups, report_mbcache, report_pagecache, report_htree)
 # Benchmark -> its picture: the program that draws, and what gives it rows.
@@ -79,7 +79,7 @@ def keep(folder, root=ROOT):
     draw(results, [root / PAGE.parent / KEPT_PICTURE])
     if results.has("crowd"):
         curves = bench_crowd.curves(results.get("crowd"))
-        record.draw("crowd", [root / PAGE.parent / "crowds.svg"], curves)
+        record.draw("crowd", [root / DOCUMENTATION / "crowds.svg"], curves)
     print(f"  kept: {target.relative_to(root)}, {PAGE}, {measured.PAGE}, and the figures quoted")
 
 
@@ -156,9 +156,7 @@ def first_page(results, documents, found, others):
             heading("What was run", "="),
             runs(results),
             heading("The tables", "="),
-            ".. toctree::",
-            "   :maxdepth: 1\n",
-            *(f"   {name}" for name in others),
+            *(f"* {name}.rst" for name in others),
             "",
         ]
     )

@@ -79,7 +79,7 @@ def test_findings_fit_one_screen(results):
 def test_first_page_leads_to_the_others(results):
     texts = run.pages(results, "results", run.KEPT_PICTURE)
     assert len(texts) == len(run.DOCUMENTS) + 2
-    assert all(f"\n   {name}\n" in texts["results"] for name in texts if name != "results")
+    assert all(f"\n* {name}.rst\n" in texts["results"] for name in texts if name != "results")
 
 
 @pytest.mark.parametrize("document", run.DOCUMENTS, ids=lambda module: module.__name__)

@@ -20,7 +20,7 @@ from report.passages import constant, faults, passage
 
 RAW = Raw(common.ROOT / "results")
 FIRST = common.ROOT / run.PAGE
-LOST = FIRST.with_name("hashstats-results-losses.rst")
+LOST = FIRST.with_name(f"{FIRST.stem}-losses.rst")
 RULE = re.compile(r"=+(?:  =+)+")
 # The last cell of a row of questions: see test_noise().
 NOISE = re.compile(r"^     - .*(?:%|one run|shown|-)\n(?=   \* |\n)", re.M)
