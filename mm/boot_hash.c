@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The register of hash tables that alloc_large_system_hash() makes, and the
- * parameters that size them.
+ * Register of the tables of alloc_large_system_hash(), and the parameters that
+ * size them.
  *
  *	hash_entries=NAME:N[,NAME:N...]
  *
  * sets the number of buckets of any of them. NAME follows from the title that
  * the table has in the boot log: see boot_hash_name(). An invalid value gets
- * one warning, which says what was expected and what is used instead, and the
- * machine boots.
+ * one warning, which says what was expected and what happens now.
  *
  *	hash_memory=SIZE or hash_memory=max
  *
  * makes automatic sizes follow SIZE, or the memory that can be plugged in,
  * instead of the memory at boot.
  *
- * A larger table is not always faster. With more buckets than objects, a chain
- * holds one object, and the cost of a lookup is the cache miss on the bucket,
- * which a smaller table may avoid.
+ * A larger table is not always faster. With more buckets than objects, a lookup
+ * mostly costs the cache miss on the bucket. A smaller table may avoid it.
  */
 
 #define pr_fmt(fmt) "boot_hash: " fmt
@@ -56,8 +54,8 @@ const char *boot_hash_origin_name(enum boot_hash_origin origin)
 }
 
 /**
- * boot_hash_name - make the name of a table from its title
- * @name: where the name goes
+ * boot_hash_name - derive a table's name from its title
+ * @name: result
  * @title: as passed to alloc_large_system_hash()
  *
  * Lower case, '-' for a blank, and without "-cache" at the end: "Dentry cache"
@@ -79,17 +77,18 @@ void __init boot_hash_name(char name[BOOT_HASH_NAME_LEN], const char *title)
  * boot_hash_parse - read a number
  * @value: the text, not necessarily terminated
  * @len: its length
- * @number: where the number goes
+ * @number: result
  *
- * Decimal, or hexadecimal with 0x, and K, M or G behind it for the powers of
- * 1024. memparse() accepts any text and reports no error.
+ * Decimal or 0x hexadecimal, with an optional suffix K, M or G (powers of
+ * 1024). Not memparse(): it never reports an error.
  *
- * Return: 0; -EINVAL if the text is no such number (a sign and a blank are
- * not accepted); -ERANGE if it does not fit into 64 bits.
+ * Return: 0; -EINVAL for other text, also for a sign or blank; -ERANGE if it
+ * exceeds 64 bits. On an error, @number is unchanged.
  */
 int __init boot_hash_parse(const char *value, size_t len, unsigned long long *number)
 {
 	char digits[32];
+	unsigned long long parsed;
 	unsigned int shift = 0;
 	int err;
 
@@ -114,23 +113,23 @@ int __init boot_hash_parse(const char *value, size_t len, unsigned long long *nu
 	memcpy(digits, value, len);
 	digits[len] = '\0';
 	/* No octal: 010 is ten. */
-	err = kstrtoull(digits, tolower(digits[1]) == 'x' ? 16 : 10, number);
+	err = kstrtoull(digits, tolower(digits[1]) == 'x' ? 16 : 10, &parsed);
 	if (err)
 		return err;
-	if (*number > U64_MAX >> shift)
+	if (parsed > U64_MAX >> shift)
 		return -ERANGE;
-	*number <<= shift;
+	*number = parsed << shift;
 	return 0;
 }
 
-/* The command line, as text until the tables that it names are made. */
+/* One size, kept as text until its table is allocated. */
 struct boot_hash_request {
 	const char	*param;
 	const char	*name;
 	unsigned int	name_len;
 	const char	*value;
 	unsigned int	value_len;
-	bool		claimed;	/* there is such a table */
+	bool		claimed;	/* names a table */
 };
 
 #define BOOT_HASH_REQUESTS	64
@@ -175,7 +174,7 @@ static int __init hash_entries_setup(char *str)
 }
 early_param("hash_entries", hash_entries_setup);
 
-/* Parameters from before hash_entries=, for one table each. */
+/* Older parameters, each for one table. */
 static int __init add_old_request(const char *param, const char *name,
 				  const char *value)
 {
@@ -223,7 +222,7 @@ static bool __init is_for(const struct boot_hash_request *request,
 	       !strncmp(table->name, request->name, request->name_len);
 }
 
-/* The automatic size, for a table with HASH_OPTIONAL. */
+/* Is the value "auto" (HASH_OPTIONAL tables only)? */
 static bool __init is_auto(const struct boot_hash_request *request)
 {
 	return request->value_len == strlen("auto") &&
@@ -231,12 +230,12 @@ static bool __init is_auto(const struct boot_hash_request *request)
 }
 
 /**
- * boot_hash_clamp - number of buckets for a number from the command line
- * @wanted: what was asked for
- * @bounds: of the table
- * @origin: set to what decided
+ * boot_hash_clamp - round and clamp a requested number of buckets
+ * @wanted: number requested
+ * @bounds: the limits
+ * @origin: set to the reason
  *
- * Return: the power of two within @bounds that is next to @wanted.
+ * Return: @wanted, rounded up to a power of two, within @bounds.
  */
 unsigned long __init boot_hash_clamp(unsigned long long wanted,
 				     const struct boot_hash_bounds *bounds,
@@ -256,8 +255,8 @@ unsigned long __init boot_hash_clamp(unsigned long long wanted,
 }
 
 /*
- * Apply @request to @table, whose automatic size is @automatic. A request that
- * is no number leaves the table as it is.
+ * Apply @request to @table, whose automatic size is @automatic. An invalid
+ * request leaves the table unchanged.
  */
 static void __init apply_request(struct boot_hash_request *request,
 				 struct boot_hash_table *table,
@@ -294,7 +293,7 @@ static void __init apply_request(struct boot_hash_request *request,
 			(int)request->value_len, request->value);
 }
 
-/* The memory that automatic sizes follow, in pages; 0: that of the machine. */
+/* hash_memory= in pages; 0 if it was not given. */
 static unsigned long memory_pages __initdata;
 static bool memory_is_max __initdata;
 
@@ -320,11 +319,11 @@ static int __init hash_memory_setup(char *str)
 early_param("hash_memory", hash_memory_setup);
 
 /**
- * boot_hash_pages - the memory that automatic sizes follow
+ * boot_hash_pages - get the memory for automatic sizes
  * @kernel_pages: memory that the kernel maps at boot, in pages
  *
- * hash_memory=max stands for the last page that firmware reports as memory,
- * memory that can be plugged in later included.
+ * hash_memory=max counts pages up to the last that firmware reports, including
+ * hotpluggable memory.
  *
  * Return: number of pages.
  */
@@ -344,7 +343,7 @@ static void __init limit_total(struct boot_hash_table *table,
 	u64 left = most - min(most, total_bytes);
 	unsigned long wanted = table->nr_buckets;
 
-	/* Some tables are made before the size of memory is known. */
+	/* The size of memory may not be known yet. */
 	if (!all_pages)
 		return;
 	while (table->nr_buckets > fewest &&
@@ -358,17 +357,17 @@ static void __init limit_total(struct boot_hash_table *table,
 }
 
 /**
- * boot_hash_choose - let the command line change the size of a table
- * @table: its name, bucket size, and automatic size and origin
+ * boot_hash_choose - apply the command line to a table's size
+ * @table: name, bucket size, automatic size and origin; updated
  * @flags: of alloc_large_system_hash()
  * @bounds: of the automatic size
  * @all_pages: memory of the machine in pages, 0 if not known yet
  *
- * The last valid request for a table decides. Without HASH_SOFT_LIMITS, its
- * bounds are those of the automatic size, since code may depend on these.
+ * The last valid request for a table wins. Without HASH_SOFT_LIMITS, @bounds
+ * limit requests as well, since code may depend on them.
  *
- * Return: number of buckets; 0 if the table has HASH_OPTIONAL and nobody
- * requested it. @table has the same number, and its origin.
+ * Return: number of buckets; 0 if a HASH_OPTIONAL table was not requested.
+ * Also stored in @table.
  */
 unsigned long __init boot_hash_choose(struct boot_hash_table *table, int flags,
 				      const struct boot_hash_bounds *bounds,
@@ -381,11 +380,11 @@ unsigned long __init boot_hash_choose(struct boot_hash_table *table, int flags,
 
 	if (flags & HASH_SOFT_LIMITS) {
 		hard.fewest = 0;
-		/* 1/16, as alloc_large_system_hash() has it by default. */
+		/* 1/16 of memory, the default of mm_init.c. */
 		hard.most = div64_ul((u64)all_pages << PAGE_SHIFT >> 4,
 				     table->bucket_size);
 	}
-	/* hash_32(x, 0) is undefined, and so is a shift of a 32-bit hash by 0. */
+	/* With one bucket, hash_32(x, 0) shifts by 32, which is undefined. */
 	hard.fewest = max(hard.fewest, 2ULL);
 	hard.most = clamp(hard.most, hard.fewest, 0x80000000ULL);
 
@@ -405,16 +404,16 @@ unsigned long __init boot_hash_choose(struct boot_hash_table *table, int flags,
 
 /**
  * boot_hash_register - add a table to the register
- * @table: as boot_hash_choose() left it; copied
+ * @table: output of boot_hash_choose(); copied
  * @buckets: the table itself, or NULL
- * @nr_buckets: its buckets, fewer than in @table if memory was short
+ * @nr_buckets: allocated, fewer than in @table if memory was short
  */
 void __init boot_hash_register(struct boot_hash_table *table, void *buckets,
 			       unsigned long nr_buckets)
 {
 	if (nr_buckets < table->nr_buckets) {
 		table->origin = BOOT_HASH_MAXIMUM;
-		pr_warn("%s: no contiguous memory for %lu buckets, using %lu\n",
+		pr_warn("%s: cannot allocate %lu buckets, using %lu\n",
 			table->name, table->nr_buckets, nr_buckets);
 	}
 	table->table = buckets;
@@ -428,7 +427,7 @@ void __init boot_hash_register(struct boot_hash_table *table, void *buckets,
 	boot_hash_tables[nr_boot_hash_tables++] = *table;
 }
 
-/* All tables exist: name the requests for others. */
+/* Warn about requests that name no table. */
 static int __init boot_hash_unclaimed(void)
 {
 	static char names[BOOT_HASH_TABLES * BOOT_HASH_NAME_LEN] __initdata;
@@ -440,7 +439,7 @@ static int __init boot_hash_unclaimed(void)
 				 boot_hash_tables[i].name);
 	for (i = 0; i < nr_requests; i++) {
 		if (!requests[i].claimed)
-			pr_warn("%s: expected one of%s; ignoring '%.*s'\n",
+			pr_warn("%s: expected one of%s, ignoring '%.*s'\n",
 				requests[i].param, names,
 				(int)requests[i].name_len, requests[i].name);
 	}

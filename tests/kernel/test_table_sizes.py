@@ -218,8 +218,8 @@ PARAMETER = {"dentry": "dhash", "inode": "ihash", "mount": "mhash", "mountpoint"
 # Words that name no table, each with its one warning.
 PAIR = "expected NAME:BUCKETS, ignoring '{}'"
 NO_TABLE = {
-    "dentries:4K": r"expected one of( [\w-]+)* dentry( [\w-]+)*; ignoring 'dentries'",
-    "DENTRY:4K": r"expected one of( [\w-]+)*; ignoring 'DENTRY'",
+    "dentries:4K": r"expected one of( [\w-]+)* dentry( [\w-]+)*, ignoring 'dentries'",
+    "DENTRY:4K": r"expected one of( [\w-]+)*, ignoring 'DENTRY'",
     "dentry": PAIR.format("dentry"),
     "4096": PAIR.format("4096"),
     ":4096": PAIR.format(":4096"),
@@ -318,6 +318,7 @@ def test_all_tables_together_are_bounded(kernel):
         ("1023K", ["1023K"]),
         ("maximum", ["maximum"]),
         ("99999999999999999999", ["99999999999999999999"]),
+        ("20000000000G", ["20000000000G"]),
     ],
 )
 def test_memory_that_comes_later(kernel, value, said):
