@@ -347,14 +347,14 @@ def test_manual_has_the_bounds_of_the_verdicts():
     for word in verdicts.WORDS:
         assert f" {word} " in f" {told}"
     for bound in (
-        f"{verdicts.SKEWED_BEYOND} nodes or more",
-        f"{verdicts.SKEWED_TIMES} times",
-        f"{verdicts.SKEWED_PAIRS} pairs",
+        f"at least IDEAL + {verdicts.SKEWED_BEYOND}",
+        f"more than {verdicts.SKEWED_TIMES} times",
+        f"at least {verdicts.SKEWED_PAIRS} more pairs",
         f"more than {verdicts.CROWDED_NODES} nodes",
-        f"more than {verdicts.CROWDED_FOREIGN:.0f} entry",
+        f"more than {verdicts.CROWDED_FOREIGN:.0f} waiter",
         f"more than {100 * verdicts.CROWDED_STALE:.0f} %",
-        f"Fewer than {verdicts.ENOUGH} wakeups",
-        f"More than {verdicts.OVERSIZED_BYTES >> 10} KiB",
+        f"Under {verdicts.ENOUGH} wakeups",
+        f"over {verdicts.OVERSIZED_BYTES >> 10} KiB",
         f"one object in {1 / verdicts.OVERSIZED_LOAD:.0f} buckets",
     ):
         assert bound in told, bound

@@ -38,27 +38,25 @@ def options(parser):
         help=f"nodes per lookup, above 1 (default: {TARGET}, one object per bucket)",
     )
     parser.add_argument(
-        "--budget", metavar="BYTES|PERCENT", help="for all tables together, as 64M or 0.5%%"
+        "--budget", metavar="BYTES|PERCENT", help="memory of all tables, as 64M or 0.5%%"
     )
-    parser.add_argument(
-        "--memory", metavar="BYTES", help="memory of the machine of a saved copy, as 64G"
-    )
+    parser.add_argument("--memory", metavar="BYTES", help="memory of the copy's machine, as 64G")
     parser.add_argument(
         "--shrink",
         action="store_true",
-        help="advise smaller tables too (default: only by a recording of a day)",
+        help="advise smaller tables too (default: only with a day's recording)",
     )
     listing.add_all(parser)
-    parser.add_argument("-j", "--json", action="store_true", help="for programs")
+    parser.add_argument("-j", "--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--apply-grub", action="store_true", help="show a file for /etc/default/grub.d"
+        "--apply-grub", action="store_true", help="show a GRUB file with these sizes"
     )
     parser.add_argument("--yes", action="store_true", help="with --apply-grub: write it")
     parser.add_argument(
         "--grub-file",
         default=grub.DROP_IN,
         metavar="FILE",
-        help=f"another place for it (default: {grub.DROP_IN})",
+        help=f"GRUB file to write (default: {grub.DROP_IN})",
     )
 
 
@@ -73,7 +71,7 @@ def run(options):
     if options.json and options.apply_grub:
         raise Complaint("--json and --apply-grub; accepted: one of them")
     if options.yes and not options.apply_grub:
-        raise Complaint("--yes without --apply-grub; accepted: both")
+        raise Complaint("--yes: expected --apply-grub with it")
     seen = peaks.of(recording.load(options.file))
     chosen = of(seen.judged, options.tables)
     names = {one.name for one in chosen}
@@ -170,7 +168,7 @@ def report(plans, rows, line, seen, options, terminal):
     )
     result += listing.below(idle, seen, listing.is_live(options), terminal)
     now, new = sum(plan.one.table.bytes for plan in plans), sum(plan.bytes for plan in plans)
-    summary = f"All tables: {numbers.size(now)} now, {numbers.size(new)} then. {basis(seen)}"
+    summary = f"All tables: {numbers.size(now)} now, {numbers.size(new)} next boot. {basis(seen)}"
     if any(plan.smaller for plan in plans):
         summary += " A table shrinks only by a recording of a day, or with --shrink."
     result += ["", *text_table.wrapped(summary, terminal.width)]
@@ -186,7 +184,7 @@ def report(plans, rows, line, seen, options, terminal):
 
 def basis(seen):
     if seen.samples == 1:
-        return "Based on one reading; hashstats record sees peaks."
+        return "From one reading; use hashstats record."
     return f"Based on the peaks of {seen.samples} readings in {seen.duration:.0f} s."
 
 

@@ -39,17 +39,17 @@ MODULES = {
 }
 SUMMARY = {
     "show": "one line per table (default)",
-    "hist": "chain lengths as bars, beside those of a random function",
-    "watch": "a view that is refreshed, with changes",
+    "hist": "buckets by chain length, with a random function's",
+    "watch": "the tables and their changes, live",
     "diff": "what changed between two copies",
-    "copy": "the text that -f reads, to keep it in a file",
-    "json": "all figures, for programs",
+    "copy": "print a snapshot for -f to read later",
+    "json": "all figures as JSON",
     "openmetrics": "metrics for Prometheus",
     "advise": "sizes for the next boot, as a hash_entries= line",
-    "record": "sample for a while into a file",
+    "record": "sample the tables into a file",
     "report": "worst moments and heat maps of a recording",
-    "on, off, reset": "count lookups and wakeups",
-    "help [COMMAND]": "these lines, or the options of a command",
+    "on, off, reset": "start, stop, zero counts",
+    "help [COMMAND]": "this text, or a command's options",
 }
 # Options that may stand before the command, and whether they take a value.
 EARLY = {
@@ -116,7 +116,7 @@ def overview():
         "`hashstats help show` prints the options of a command.",
         "",
         "Exit status: 0 done; 1 a table is crowded or skewed (--check only);",
-        "2 unusable command line, input or output.",
+        "2 bad command line, input or output; 130 interrupted.",
     ]
     return "\n".join(lines)
 
@@ -133,7 +133,7 @@ def parsed(command, words):
             "-f",
             "--file",
             metavar="FILE",
-            help="a saved copy or a crash dump, - for standard input",
+            help="a copy, recording or dump, - for standard input",
         )
     if reads:
         sources.add_options(parser)

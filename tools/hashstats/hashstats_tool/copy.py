@@ -5,7 +5,7 @@ import sys
 
 from . import reading, sources, verdicts
 
-HELP = "the text of /proc/hashstats, made from memory if need be; -f reads it again"
+HELP = "the text of /proc/hashstats, or the same from memory, for -f to read"
 
 
 def options(parser):

@@ -6,10 +6,10 @@ import os
 from . import sources
 from .errors import Complaint
 
-HELP = "start, stop or reset the counting of lookups and wakeups"
+HELP = "on starts, off stops, reset zeroes lookup and wakeup counts"
 READS = False  # they write to the kernel only
 DONE = {
-    "on": "Counting is on. It takes a few instructions per lookup; hashstats off stops it.",
+    "on": "Counting is on, at a few instructions per lookup or wakeup. hashstats off stops it.",
     "off": "Counting is off. The counts stay until hashstats reset.",
     "reset": "All counts are 0.",
 }

@@ -6,7 +6,7 @@ from .errors import Complaint
 from .selection import of
 from .terminal import Terminal, columns
 
-HELP = "what changed between two copies; each line of the tables that are named"
+HELP = "what changed between two copies; named tables line by line"
 OWN_FILES = True
 # They differ at each reading.
 NOISE = ("walk-us", "walk-longest-us")
@@ -31,10 +31,10 @@ def options(parser):
         nargs="*",
         default=[],
         metavar="[AFTER] [TABLE ...]",
-        help="a later copy, - for standard input (default: the running kernel), and tables",
+        help="AFTER: later copy, - for standard input (default: this kernel); then tables",
     )
     parser.add_argument("-f", "--file", metavar="FILE", help="the same as AFTER")
-    parser.add_argument("--all", action="store_true", help="each line of all tables")
+    parser.add_argument("--all", action="store_true", help="all changed lines")
 
 
 def run(options):
@@ -112,7 +112,7 @@ def in_full(before, after, terminal):
 
 
 def unchanged(count):
-    return [f"{count} table{'s' if count > 1 else ''} without a change"] if count else []
+    return [f"{count} table{'s' if count > 1 else ''} unchanged"] if count else []
 
 
 def changes(old, new):

@@ -21,4 +21,4 @@ def apply(line, path, sure):
         yield "Not written; --yes writes it."
         return
     outputs.replace(path, text)
-    yield "Written. Now run update-grub, and reboot when it suits."
+    yield "Written. Run update-grub, then reboot."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""hashstats hist: chain lengths as bars, beside those of a random function."""
+"""hashstats hist: buckets by chain length, with a random function's."""
 
 import math
 
@@ -9,7 +9,7 @@ from .selection import of
 from .tables import SIZES
 from .terminal import Terminal
 
-HELP = "chain lengths as bars, beside those of a random function"
+HELP = "buckets by chain length, with a random function's"
 OWN_FILES = True
 SEEN = 0.5  # expected buckets that get a row
 EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -18,19 +18,19 @@ NARROWEST = 10  # columns of bars
 
 def options(parser):
     parser.add_argument(
-        "tables", nargs="+", metavar="TABLE", help="names as hashstats show has them"
+        "tables", nargs="+", metavar="TABLE", help="names that hashstats show prints"
     )
     parser.add_argument(
         "-f",
         "--file",
         action="append",
         metavar="FILE",
-        help="a saved copy or a crash dump, - for standard input; several to compare them",
+        help="a saved copy or a crash dump, - for standard input; repeat to compare",
     )
     parser.add_argument(
-        "--log", action="store_true", help="logarithmic bars, to see the long chains"
+        "--log", action="store_true", help="logarithmic bars, to show rare long chains"
     )
-    parser.add_argument("--png", metavar="FILE", help="draw into FILE instead, .png or .svg")
+    parser.add_argument("--png", metavar="FILE", help="only write FILE, .png or .svg")
 
 
 def run(options):

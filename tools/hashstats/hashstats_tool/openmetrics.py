@@ -111,7 +111,7 @@ def options(parser):
         "-o",
         "--output",
         metavar="FILE",
-        help="replace FILE at once, so that no collector reads half of it",
+        help="replace FILE atomically, for collectors",
     )
     parser.add_argument(
         "--classic",

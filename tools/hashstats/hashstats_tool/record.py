@@ -9,13 +9,13 @@ from . import listing, outputs, peaks, reading, recording, report, sources
 from .errors import Complaint
 from .watch import add_interval, seconds
 
-HELP = "sample for a while (Ctrl-C ends it early) into a file, then report"
+HELP = "sample into a file until -t ends or Ctrl-C, then report"
 DURATION = "60"
 
 
 def options(parser):
     parser.add_argument(
-        "tables", nargs="*", metavar="TABLE", help="heat maps of these (default: the worst)"
+        "tables", nargs="*", metavar="TABLE", help="heat maps of these (default: the worst 2)"
     )
     add_interval(parser, "1")
     parser.add_argument(
@@ -23,13 +23,13 @@ def options(parser):
         "--time",
         default=DURATION,
         metavar="S",
-        help=f"how long in seconds (default: {DURATION})",
+        help=f"seconds to sample (default: {DURATION})",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="where to keep the samples (default: hashstats-DATE-TIME.rec in this folder)",
+        help="file for the samples (default: ./hashstats-DATE-TIME.rec)",
     )
     listing.add_all(parser)
     report.add_png(parser)

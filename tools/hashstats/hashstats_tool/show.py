@@ -44,7 +44,7 @@ def options(parser):
         metavar="COLUMN",
         help=f"{', '.join(listing.KEYS)} (default: {listing.DEFAULT}, the worst first)",
     )
-    parser.add_argument("-j", "--json", action="store_true", help="for programs, as hashstats json")
+    parser.add_argument("-j", "--json", action="store_true", help="print JSON, as hashstats json")
 
 
 def run(options):

@@ -32,13 +32,13 @@ def add_options(parser):
         choices=SOURCES,
         default="auto",
         help=f"proc: {KERNEL}; kcore: the memory of the running kernel; "
-        "auto: the first of them that there is (default)",
+        "auto: the first that exists (default)",
     )
-    parser.add_argument("--core", metavar="FILE", help="a crash dump, instead of this kernel")
+    parser.add_argument("--core", metavar="FILE", help="read a crash dump")
     parser.add_argument(
         "--kallsyms",
         metavar="FILE",
-        help="symbols of that kernel, if the dump does not have them: "
+        help="symbols that the kernel's memory or the dump lacks: "
         "a copy of its /proc/kallsyms, or its System.map",
     )
 

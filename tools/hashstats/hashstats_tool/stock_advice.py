@@ -45,16 +45,16 @@ def advice(plan, worst, target):
     if one.kind != verdicts.CHAINS or not one.table.objects:
         return "keep: its size cannot be set"
     if one.nodes < target + WORTH or one.momentary and not one.bad:
-        return "keep: its size cannot be set, and need not"
+        return "keep: its fixed size is enough"
     if plan.name.startswith(SIZED):
-        return f"{fixed(one)}; with the series {sized(one, target):.1f}"
+        return f"{fixed(one)}; with boothash {sized(one, target):.1f}"
     return fixed(one)
 
 
 def skewed(one, target):
     if one.name not in REHASHED:
         return "skewed: size will not help, keys collide"
-    return f"skewed: {one.nodes:.1f} nodes per lookup; with the series {sized(one, target):.1f}"
+    return f"skewed: {one.nodes:.1f} nodes per lookup; with boothash {sized(one, target):.1f}"
 
 
 def sized(one, target):

@@ -18,7 +18,7 @@ from .errors import Complaint
 from .selection import of
 from .terminal import Terminal, shortened
 
-HELP = "a view that is refreshed, with changes since the last; q leaves"
+HELP = "a live view of the tables and their changes; q quits"
 HEAD = (
     "TABLE",
     "BUCKETS",
@@ -43,7 +43,7 @@ def options(parser):
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
     listing.add_all(parser)
     add_interval(parser, "2")
-    parser.add_argument("--count", type=int, metavar="N", help="leave after N views")
+    parser.add_argument("--count", type=int, metavar="N", help="quit after N views")
 
 
 def add_interval(parser, default):
