@@ -2,27 +2,28 @@
 /*
  * Stress test for waits on bits, variables and folios: no wakeup may get lost.
  *
- * Write the number of waits, 1 to 10^9, to /sys/kernel/debug/wait_filter_stress.
- * The write returns when they have ended, or fails with EIO if none ends for a
- * minute. The kernel log says what was done.
+ * Write the number of waits, 1 to 10^9, to
+ * /sys/kernel/debug/wait_filter_stress. The write returns after the last wait,
+ * or fails with EIO if no wait ends for a minute. The kernel log has the
+ * counts.
  *
  * The first part has threads that work in pairs. Each has a gate: a bit, a
- * variable or a folio that is locked. The thread waits until its partner opens
- * the gate, shuts it, and opens the gate of the partner, once. Only the partner
- * opens it, so after a lost wakeup the pair stops. Some waits can be
- * interrupted or time out: a signal is sent now and then before a gate is
- * opened, and a thread that comes out early waits again. A timeout, in one wait
- * of eight for a bit or a variable, would hide a loss.
+ * variable or a folio that is locked. A thread waits for its gate to open. It
+ * shuts it, and opens the partner's gate, once. Only the partner opens it, so
+ * after a lost wakeup the pair stops. Some waits are interruptible or time out.
+ * A thread sometimes sends a signal before it opens a gate. A thread that
+ * returns early waits again. In 1 of 8 waits for a bit or variable, a timeout
+ * hides a lost wakeup.
  *
- * Besides, some threads contend for a bit and for a folio as locks, and entries
- * whose wake function the filter does not know are in the queues of the first
- * gates. They must be called at each wakeup of these gates.
+ * Other threads contend for a bit and a folio as locks. The queues of the first
+ * gates have entries whose wake functions the filter does not know. Each
+ * opening of these gates must call them.
  *
- * The second part has one waiter and one waker on two CPUs. No other task waits,
- * so each wait takes the counter in front of the queues from 0 to 1 and back,
- * and the waker tests the counter at a random time while that happens.
+ * The second part has one waiter and one waker on two CPUs. If no other task
+ * shares its counter, each wait takes the counter before the queues from 0 to 1
+ * and back. The waker tests it at a random time meanwhile.
  *
- * Boot with hash_entries=bit_wait:2,folio_wait:2 to let all keys share queues.
+ * Boot with hash_entries=bit_wait:2,folio_wait:2 to use two queues only.
  */
 
 #define pr_fmt(fmt) "wait_filter_stress: " fmt
@@ -47,7 +48,7 @@
 #define THREADS		(2 * PAIRS + LOCKERS)
 #define MOST_WAITS	1000000000UL
 
-/* If no wait ends for so long, a wakeup was lost. Emulators are slow. */
+/* If no wait ends for this time, a wakeup was lost. Emulators are slow. */
 #define PATIENCE	(60 * HZ)
 
 enum gate_kind { BIT, VARIABLE, FOLIO, KINDS };
@@ -62,11 +63,11 @@ struct gate {
 /* Each thread has its own. */
 struct tally {
 	unsigned long	waits;
-	unsigned long	signals;	/* waits that one cut short */
+	unsigned long	signals;	/* waits ended by one */
 	unsigned long	timeouts;
-	unsigned long	early;		/* woken by the wakeup before */
+	unsigned long	early;		/* by the previous wakeup */
 	unsigned long	sleeps;		/* voluntary switches */
-	unsigned long	wrong;		/* the gate was shut, or not alone */
+	unsigned long	wrong;		/* gate was shut, or lock shared */
 };
 
 struct worker {
@@ -92,8 +93,8 @@ static DEFINE_MUTEX(stress_mutex);
 struct bystander {
 	struct wait_queue_entry	entry;
 	struct wait_queue_head	*queue;
-	void			*word;		/* of the gate */
-	atomic_long_t		calls;		/* for this gate */
+	void			*word;		/* its key */
+	atomic_long_t		calls;		/* for this key */
 };
 
 static struct bystander bystanders[2];
@@ -223,9 +224,9 @@ static int gate_wait_once(struct gate *gate, unsigned int how)
 
 /*
  * A task that waits for a folio to be unlocked, without taking the lock, is
- * woken by any wakeup for it. That may be the one of the unlock before, if the
- * partner was delayed between the two. So test again, as folio_wait_writeback()
- * does. Waits for a bit or a variable do so themselves.
+ * woken by any wakeup for it. It may be that of the previous unlock, if the
+ * partner was delayed before it. So test again, as folio_wait_writeback() does.
+ * Waits for a bit or a variable do so themselves.
  */
 static bool woken_early(struct worker *worker)
 {
@@ -396,7 +397,7 @@ static int create_threads(void)
 		task = kthread_create(stress_worker, &workers[i], "wait_stress/%u",
 				      i);
 		if (IS_ERR(task)) {
-			/* They never ran, so they end here. */
+			/* kthread_stop() ends unstarted ones. */
 			while (i--) {
 				kthread_stop(workers[i].task);
 				put_task_struct(workers[i].task);
@@ -447,7 +448,7 @@ static unsigned long bystanders_remove(void)
 		else
 			var_waitqueue_put(bystanders[i].word);
 		calls = atomic_long_read(&bystanders[i].calls);
-		/* The entry was there, so no wakeup found the queue empty. */
+		/* The entry was queued: each opening must have called it. */
 		missed += abs(wakes - calls);
 	}
 	return missed;
@@ -506,7 +507,7 @@ static void report_stuck(void)
 		if (READ_ONCE(worker->tally.waits) >= worker->quota)
 			continue;
 		if (!worker->partner)
-			pr_err("thread %u wants a lock\n", i);
+			pr_err("thread %u waits for a lock\n", i);
 		else
 			pr_err("thread %u waits for a %s that is %s\n", i,
 			       names[worker->gate.kind],
@@ -551,7 +552,7 @@ static int run_pairs(unsigned long waits)
 	pr_info("%lu waits, %lu sleeps, %lu cut short by signals, %lu by timeouts, %lu woken early\n",
 		sum.waits, sum.sleeps, sum.signals, sum.timeouts, sum.early);
 	if (sum.wrong || missed) {
-		pr_err("%lu waits ended too early or not alone, %lu calls of unknown functions missed\n",
+		pr_err("%lu waits ended too early or not exclusive, %lu missed or surplus calls\n",
 		       sum.wrong, missed);
 		return -EIO;
 	}
@@ -563,7 +564,7 @@ static struct {
 	struct task_struct	*waiter;
 	struct task_struct	*waker;
 	unsigned long		quota;
-	unsigned long		round;		/* the gate was shut for it */
+	unsigned long		round;		/* whose gate is shut */
 	unsigned long		word;		/* in odd rounds: bit 0 is set */
 	int			variable;	/* in even rounds: not 0 */
 	unsigned long		sleeps;
@@ -584,7 +585,7 @@ static int duo_waiter(void *unused)
 			set_bit(0, &duo.word);
 		else
 			WRITE_ONCE(duo.variable, 1);
-		/* Pairs with the waker: it opens the gate after it was shut. */
+		/* Pairs with smp_load_acquire() in duo_waker(). */
 		smp_store_release(&duo.round, round);
 		if (round % 2) {
 			wait_on_bit(&duo.word, 0, TASK_UNINTERRUPTIBLE);
@@ -618,7 +619,7 @@ static int duo_waker(void *unused)
 			cpu_relax();
 			cond_resched();
 		}
-		/* From before the waiter is counted to after it sleeps. */
+		/* The wakeup may precede, meet or follow the sleep. */
 		delay = prandom_u32_state(&random) % 1024;
 		for (delay = delay % 2 ? delay / 2 : delay / 64; delay; delay--)
 			cpu_relax();
@@ -638,7 +639,7 @@ static int run_duo(unsigned long waits)
 	unsigned int second = cpumask_next(first, cpu_online_mask);
 
 	if (second >= nr_cpu_ids) {
-		pr_info("one CPU: no waiter and waker at the same time\n");
+		pr_info("only one CPU, skipping one waiter and waker\n");
 		return 0;
 	}
 	memset(&duo, 0, sizeof(duo));

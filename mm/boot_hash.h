@@ -2,18 +2,18 @@
 #ifndef _MM_BOOT_HASH_H
 #define _MM_BOOT_HASH_H
 
-/* What alloc_large_system_hash() and the statistics share with boot_hash.c. */
+/* Interface of boot_hash.c to mm_init.c and hashstats.c. */
 
 #include <linux/types.h>
 
 /* What decided the number of buckets of a table. */
 enum boot_hash_origin {
 	BOOT_HASH_FIXED,	/* the code that allocates the table */
-	BOOT_HASH_MEMORY,	/* memory per bucket */
+	BOOT_HASH_MEMORY,	/* memory at boot */
 	BOOT_HASH_MINIMUM,	/* a lower bound */
-	BOOT_HASH_MAXIMUM,	/* an upper bound, or free memory */
+	BOOT_HASH_MAXIMUM,	/* an upper bound, or memory ran out */
 	BOOT_HASH_CMDLINE,	/* hash_entries= */
-	BOOT_HASH_OFF,		/* HASH_OPTIONAL: not requested, or 0 was */
+	BOOT_HASH_OFF,		/* HASH_OPTIONAL: unset, or set to 0 */
 };
 
 #define BOOT_HASH_TABLES	48	/* largest number of tables */
@@ -37,8 +37,8 @@ struct boot_hash_table {
 
 /**
  * struct boot_hash_bounds - bounds of the size of one table
- * @fewest: least number of buckets
- * @most: largest number of buckets
+ * @fewest: minimum number of buckets
+ * @most: maximum number of buckets
  */
 struct boot_hash_bounds {
 	unsigned long long	fewest;

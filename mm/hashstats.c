@@ -2,12 +2,11 @@
 /*
  * Count the objects of the tables in the boot_hash register, and their lookups.
  *
- * Objects are not counted when they come and go, because everybody would pay
- * for that. A reader walks the table instead, one bucket at a time, under RCU
- * or the lock that guards the bucket. The table changes meanwhile. An object
- * that moves to another bucket may be counted twice or not at all, and under
- * RCU the walk may follow it into that bucket. On an idle machine the numbers
- * are exact.
+ * Inserts and removals are not counted, since that would slow them down. A
+ * reader walks the table instead, one bucket at a time, under RCU or the lock
+ * that guards the bucket. The table may change meanwhile. An object that moves
+ * may be counted twice or not at all. Under RCU, the walk may follow it into
+ * another bucket. On an idle machine the numbers are exact.
  *
  * Lookups and wakeups are counted per CPU, behind a static key. The counters
  * are never written by another CPU: a reset stores their values, which are
@@ -34,10 +33,10 @@
 DEFINE_STATIC_KEY_FALSE(hashstats_counting_key);
 EXPORT_SYMBOL_GPL(hashstats_counting_key);
 
-/* Buckets and objects between two chances to reschedule: some 10 us. */
+/* Buckets and objects per cond_resched(), about 10 us if cached. */
 #define WALK_BATCH	1024
 
-/* Of the tables of the register, by number. */
+/* By the index of the table. */
 static const struct hashstats_info *infos[BOOT_HASH_TABLES] __ro_after_init;
 
 /* What the counters were at the last reset. Guarded by reset_lock. */
@@ -46,11 +45,11 @@ static struct hashstats_wakes wakes_at_reset[BOOT_HASH_TABLES];
 static DEFINE_MUTEX(reset_lock);
 
 /**
- * hashstats_describe - say how the objects of a table are counted
+ * hashstats_describe - set how to count the objects of a table
  * @table: what alloc_large_system_hash() returned; may be NULL
  * @info: the description; it is not copied
  *
- * Context: __init.
+ * Context: boot.
  */
 void __init hashstats_describe(const void *table,
 			       const struct hashstats_info *info)
@@ -143,7 +142,7 @@ static void sum_wakes(const struct hashstats_info *info,
 	}
 }
 
-/* A reset is seen whole or not at all. */
+/* reset_lock makes resets atomic. */
 static void read_counters(unsigned int number, struct hashstats *stats)
 {
 	const struct hashstats_lookups *old_lookups = &lookups_at_reset[number];
@@ -168,7 +167,7 @@ static void read_counters(unsigned int number, struct hashstats *stats)
 	mutex_unlock(&reset_lock);
 }
 
-/* In newer kernels hlist_bl_first_rcu() leaves the lock bit in. */
+/* hlist_bl_first_rcu() may leave the lock bit in. */
 static const struct hlist_bl_node *first_of(const struct hlist_bl_head *head)
 {
 	unsigned long first = (unsigned long)READ_ONCE(head->first);
@@ -176,7 +175,7 @@ static const struct hlist_bl_node *first_of(const struct hlist_bl_head *head)
 	return (const struct hlist_bl_node *)(first & ~LIST_BL_LOCKMASK);
 }
 
-/* The caller holds the guard of the bucket. */
+/* Called under RCU or the bucket's lock. */
 static unsigned int count_objects(enum hashstats_chain chain, const void *head)
 {
 	const struct hlist_nulls_node *nulls;
@@ -220,8 +219,8 @@ static unsigned int chain_length(const struct hashstats_info *info, void *bucket
 	unsigned int length = 0;
 
 	/*
-	 * Locks of empty buckets are not taken. An object that this misses
-	 * was added after the walk had begun. Nothing is dereferenced here.
+	 * Do not lock empty buckets. An object that this misses was added after
+	 * the walk began. This reads the head only, no object.
 	 */
 	if (info->guard != HASHSTATS_RCU &&
 	    (info->chain == HASHSTATS_LIST ? list_empty(head) :
@@ -293,10 +292,10 @@ static int walk_chains(const struct boot_hash_table *table,
 
 /**
  * hashstats_walk - count the objects of a table
- * @number: of the table in the register, from 0
- * @stats: where the result goes
+ * @number: index of the table, from 0
+ * @stats: result
  *
- * Holds the lock of a bucket, or RCU, for at most HASHSTATS_CHAIN_MAX objects.
+ * A bucket lock or RCU section covers at most HASHSTATS_CHAIN_MAX objects.
  *
  * Context: process context, may sleep.
  * Return: 0, -ENOENT if there is no such table, or -EINTR if the caller is
@@ -334,8 +333,8 @@ bool hashstats_counting_is_on(void)
 }
 
 /**
- * hashstats_counting_set - begin or stop to count lookups and wakeups
- * @on: begin
+ * hashstats_counting_set - start or stop counting of lookups and wakeups
+ * @on: start
  *
  * The counters keep their values until hashstats_counting_reset().
  *

@@ -3,7 +3,7 @@
 #define _LINUX_HASHSTATS_H
 
 /*
- * What /proc/hashstats shows of a hash table beyond its size.
+ * Description of hash tables for /proc/hashstats.
  *
  * alloc_large_system_hash() registers each table that it makes. The owner of a
  * table can add a struct hashstats_info, which says how to count the objects in
@@ -19,7 +19,7 @@
  *	hashstats_describe(uidhash_table, &uid_info);
  *
  * Without CONFIG_HASHSTATS, hashstats_describe() does nothing, and the compiler
- * drops the description and the counters.
+ * drops static counters.
  */
 
 #include <linux/jump_label.h>
@@ -27,7 +27,7 @@
 #include <linux/spinlock_types.h>
 #include <linux/types.h>
 
-/* What a bucket is, or has at @head of struct hashstats_info. */
+/* Type of a bucket, or of its list head (see @head). */
 enum hashstats_chain {
 	HASHSTATS_HLIST,	/* struct hlist_head */
 	HASHSTATS_HLIST_BL,	/* struct hlist_bl_head */
@@ -54,7 +54,7 @@ struct hashstats_lookups {
 	unsigned long	hit_nodes;	/* examined by the hits */
 	unsigned long	misses;
 	unsigned long	miss_nodes;	/* examined by the misses */
-	unsigned long	cache_hits;	/* answered before the table was asked */
+	unsigned long	cache_hits;	/* hits of the cache in front */
 };
 
 /*
@@ -68,13 +68,13 @@ struct hashstats_wakes {
 	unsigned long	called;		/* wake functions */
 };
 
-/* Lookups ask the table only if a cache in front of it misses. */
+/* Lookups try a cache before the table. */
 #define HASHSTATS_CACHED	0x1
 
 /**
  * struct hashstats_info - how to count the objects of a hash table
  * @chain: what a bucket is
- * @guard: what guards a bucket
+ * @guard: lock, or RCU
  * @head: offset of the list head in a bucket
  * @lock: offset of the spinlock in a bucket
  * @shared_lock: the spinlock of all buckets; NULL if each has its own

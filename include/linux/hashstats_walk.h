@@ -5,20 +5,20 @@
 #include <linux/hash_histogram.h>
 #include <linux/hashstats.h>
 
-/* Longest chain that is counted, so that a walk lets others have the CPU. */
+/* Longest chain that is counted; bounds the time under a lock. */
 #define HASHSTATS_CHAIN_MAX	32768
 
 /**
  * struct hashstats - a table as a walk found it
- * @name: of the table
+ * @name: table name
  * @sized_by: what decided the number of buckets
- * @nr_buckets: number of buckets; 0 for a table that is switched off
- * @bytes: of all buckets
+ * @nr_buckets: number of buckets; 0 if it is not allocated
+ * @bytes: total size
  * @info: how objects are counted, or NULL
  * @chains: how objects are distributed over the buckets
- * @capped: buckets with HASHSTATS_CHAIN_MAX objects or more, counted as that
+ * @capped: buckets where the count stopped at HASHSTATS_CHAIN_MAX
  * @walk_us: microseconds that the walk took
- * @longest_us: the longest time between two chances to reschedule
+ * @longest_us: longest time between two calls of cond_resched()
  * @lookups: counted since the last reset, of all CPUs
  * @wakes: counted since the last reset, of all CPUs
  */

@@ -17,9 +17,9 @@
  * an indirect call. An entry with any other wake function may wait for
  * anything, so its function is called.
  *
- * This saves calls, not the walk: entries that do not match are passed over
- * one by one, under the lock of the queue and with interrupts off. It does not
- * help tasks that wait for the same key.
+ * This saves calls, not the walk: it skips entries that do not match one by
+ * one, under the queue lock and with interrupts off. It does not help tasks
+ * that wait for the same key.
  */
 
 #include <linux/hashstats.h>
@@ -31,15 +31,15 @@
 /* How an entry in a queue compares with the key of a wakeup. */
 enum wait_match {
 	WAIT_MATCH_NOT,		/* it waits for another object */
-	WAIT_MATCH_OBJECT,	/* for the same object, but not for this event */
+	WAIT_MATCH_OBJECT,	/* it waits for another event of the object */
 	WAIT_MATCH_KEY,		/* it waits for the key */
-	WAIT_MATCH_UNKNOWN,	/* only its wake function knows */
+	WAIT_MATCH_UNKNOWN,	/* call its wake function */
 };
 
 typedef enum wait_match wait_match_f(struct wait_queue_entry *entry, void *key);
 typedef int wait_wake_f(struct wait_queue_entry *entry, void *key);
 
-/* What one wakeup did. */
+/* Entries of one wakeup. */
 struct wake_count {
 	unsigned int	examined;
 	unsigned int	matched;
@@ -47,13 +47,12 @@ struct wake_count {
 };
 
 /*
- * The rules of __wake_up_common() hold: entries are visited in the order of
- * the queue, under its lock; a negative result ends the walk, and so does the
- * first exclusive entry that was woken. A woken entry may be gone, so it is
- * not looked at again.
+ * As in __wake_up_common(), walk the entries in queue order, under the lock. A
+ * negative result ends the walk. So does the first exclusive entry that was
+ * woken. A called entry may be freed: do not look at it again.
  *
- * The key of an entry needs no barrier: it is written before the entry is
- * added to the queue under the lock that this walk holds.
+ * Reading the key needs no barrier: the lock that this walk holds orders it
+ * after the write, which precedes adding the entry.
  */
 static __always_inline bool
 __wake_up_filtered(struct wait_queue_head *wq_head, void *key,
@@ -81,8 +80,8 @@ __wake_up_filtered(struct wait_queue_head *wq_head, void *key,
 		}
 
 		/*
-		 * Once, and before the call: a waiter that comes back, in
-		 * prepare_to_wait(), writes them without the lock.
+		 * Read these once and before the call: prepare_to_wait() of a
+		 * woken task writes them without the lock.
 		 */
 		flags = READ_ONCE(curr->flags);
 		if (result == WAIT_MATCH_KEY)
@@ -102,7 +101,7 @@ __wake_up_filtered(struct wait_queue_head *wq_head, void *key,
  * @wq_head: the queue, locked
  * @key: passed to @match, @wake and the wake functions
  * @match: compares an entry with @key
- * @wake: does what the wake function of an entry that matches @key does
+ * @wake: replaces the wake function of entries that match @key
  * @wakes: counters of the table
  *
  * Like __wake_up_locked_key(wq_head, TASK_NORMAL, key), which wakes one

@@ -2,8 +2,8 @@
 /*
  * KUnit test for filtered wakeups and for the counters of waiters.
  *
- * Boot with hash_entries=bit_wait:2,folio_wait:2 to let nearly all keys share a
- * queue.
+ * Boot with hash_entries=bit_wait:2,folio_wait:2 so that half of all pairs of
+ * keys share a queue.
  *
  * The first cases have no tasks: the wake functions of their entries record
  * that they were called, so that the order and the end of the walk can be
@@ -24,7 +24,7 @@
 #include <linux/wait_bit.h>
 #include <linux/wait_filter.h>
 
-/* A task that does not continue within this time never will. */
+/* A task that sleeps longer than this missed its wakeup. */
 #define PATIENCE	(30 * HZ)
 
 static unsigned long words[64];
@@ -66,7 +66,7 @@ static int any_key_function(struct wait_queue_entry *entry, unsigned int mode,
 	return probe->result;
 }
 
-/* Like autoremove_wake_function(), but the entry is freed at once. */
+/* Like autoremove_wake_function(), but frees the entry. */
 static int vanish_function(struct wait_queue_entry *entry, unsigned int mode,
 			   int flags, void *arg)
 {
@@ -209,7 +209,7 @@ static void wait_filter_test_exclusive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, last.calls, 0);
 }
 
-/* "The lock is taken": no entry behind may be woken. */
+/* Negative: the lock is taken, wake no later entry. */
 static void wait_filter_test_negative_ends(struct kunit *test)
 {
 	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(queue);
@@ -291,7 +291,7 @@ static void wait_filter_test_one_queue(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, probes[i].calls, 1);
 }
 
-/* folio_wake_bit() keeps PG_waiters for these. */
+/* folio_wake_bit() keeps PG_waiters if true. */
 static void wait_filter_test_met(struct kunit *test)
 {
 	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(queue);
@@ -359,8 +359,8 @@ static void wait_filter_test_counters(struct kunit *test)
 #endif
 
 /*
- * The tables of the kernel. It does not know probe_function(), so entries with
- * it are called at each wakeup that looks at their queue.
+ * The tables of the kernel. They do not know probe_function(), so each wakeup
+ * that looks at the queue calls it.
  */
 static void wait_filter_test_table(struct kunit *test)
 {
@@ -408,8 +408,8 @@ static void wait_filter_test_variable(struct kunit *test)
 }
 
 /*
- * Does a wakeup of this bit look at its queue? An entry in the queue that is not
- * counted is called if, and only if, the counter of the bit is above 0.
+ * Does a wakeup of this bit look at its queue? It calls the function of an
+ * uncounted entry if, and only if, the counter of the bit is above 0.
  */
 static bool looks_at_queue(void *word, int nr)
 {
@@ -453,7 +453,7 @@ static bool find_sharing_bits(int *first, int *second)
 	return false;
 }
 
-/* No waiter: the queue is not looked at, though an entry is in it. */
+/* No waiter: wakeups skip the queue, although it has an entry. */
 static void wait_filter_test_empty(struct kunit *test)
 {
 	unsigned int i, looked = 0;
@@ -479,7 +479,7 @@ static void wait_filter_test_counted(struct kunit *test)
 	}
 }
 
-/* A waiter that leaves takes nothing from another with the same counter. */
+/* A waiter that leaves must not hide another of the same counter. */
 static void wait_filter_test_shared_counter(struct kunit *test)
 {
 	int first, second;
@@ -530,8 +530,8 @@ static void wait_filter_test_by_hand(struct kunit *test)
 }
 
 /*
- * Tasks. What they use outlives a test that failed, because a task that was
- * never woken is still in its queue.
+ * Tasks. Their data is static, because a task that was never woken stays in its
+ * queue after a failed test.
  */
 struct sleeper {
 	struct task_struct	*task;
@@ -566,7 +566,7 @@ static int sleeper_thread(void *data)
 	return 0;
 }
 
-/* A task that sleeps is in the queue: the state is set after that. */
+/* A task is queued before it sets its state to sleeping. */
 static bool sleeper_waits(struct sleeper *sleeper)
 {
 	return READ_ONCE(sleeper->started) &&
@@ -613,7 +613,7 @@ static void wait_filter_test_tasks(struct kunit *test)
 		sleepers[i].word = &words[i];
 		sleeper_start(test, &sleepers[i], wait_bit_0);
 	}
-	/* From the last to the first, so that each is behind others. */
+	/* Wake the last first, so that each is behind others. */
 	for (i = ARRAY_SIZE(sleepers); i--;) {
 		KUNIT_EXPECT_TRUE(test, sleeper_sleeps(&sleepers[i]));
 		clear_and_wake_up_bit(0, &words[i]);
@@ -627,7 +627,7 @@ static int lock_bit_0(struct sleeper *sleeper)
 	return wait_on_bit_lock(sleeper->word, 0, TASK_UNINTERRUPTIBLE);
 }
 
-/* Each wakeup lets one of the tasks have the bit. */
+/* Each wakeup lets one task take the bit. */
 static void wait_filter_test_bit_lock(struct kunit *test)
 {
 	unsigned int i, turn, done;
@@ -698,7 +698,7 @@ static void wait_filter_test_folios(struct kunit *test)
 	}
 }
 
-/* A wakeup ends at the first task that wants the lock; the others wait on. */
+/* A wakeup ends at the first task that wants the lock; the rest wait. */
 static void wait_filter_test_folio_lock(struct kunit *test)
 {
 	struct folio *folio = new_folio(test);
@@ -731,9 +731,9 @@ static bool steal_lock(struct folio *folio)
 }
 
 /*
- * A task from which the lock was stolen too often gets it handed over: it is
- * never free in between. This thread steals it. It runs on the CPU of the other
- * tasks, and they cannot preempt it.
+ * A task from which the lock was stolen too often gets the lock handed over,
+ * never free in between. This thread steals the lock, on the CPU of the other
+ * tasks, which cannot preempt it.
  */
 static void wait_filter_test_hand_off(struct kunit *test)
 {
@@ -741,7 +741,7 @@ static void wait_filter_test_hand_off(struct kunit *test)
 	unsigned long end;
 	unsigned int i;
 
-	/* Each case has a thread of its own. */
+	/* Each case has its own thread: no need to undo this. */
 	pin_to_first_cpu();
 	sched_set_fifo(current);
 	__folio_set_locked(folio);
@@ -754,7 +754,7 @@ static void wait_filter_test_hand_off(struct kunit *test)
 	for (i = 0, end = jiffies + PATIENCE; i < 4; i++) {
 		while (steal_lock(folio)) {
 			KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
-			/* The task that was woken adds itself again. */
+			/* Let the woken task queue itself again. */
 			msleep(20);
 		}
 		KUNIT_EXPECT_TRUE(test, folio_test_locked(folio));
