@@ -213,7 +213,7 @@ ROWS = (
     ),
     Row(
         "herd",
-        "wake functions of other waiters, slow disk",
+        "other waiters' wake functions, slow disk",
         "calls per wakeup",
         both("herd", "foreign_calls_per_wake_base", "foreign_calls_per_wake"),
         ".2f",
@@ -258,7 +258,7 @@ ROWS = (
     ),
     Row(
         "inode",
-        "create, functions of fs/inode.c, ext4",
+        "file creation, in fs/inode.c, ext4",
         "instructions",
         inode_insns("create"),
         readme=True,
@@ -343,23 +343,22 @@ ROWS = (
     ),
     Row(
         "buffer",
-        "buffer not among the CPU's 16, 1 KiB blocks",
+        "buffer not in the CPU's LRU, 1 KiB blocks",
         "instr., mainline = 1",
         buffer_miss("1k"),
         ".3f",
         readme=True,
     ),
-    Row("halfmd4", "half-MD4 of a name of 32 bytes", "ns", halfmd4(32), readme=True),
+    Row("halfmd4", "half-MD4 of a 32-byte name", "ns", halfmd4(32)),
     Row("halfmd4", "the same, each waits for the last", "ns", halfmd4(32, "chain_")),
     Row("halfmd4", "the same, with retpolines", "ns", halfmd4(32, "retpoline_")),
-    Row("halfmd4", "half-MD4 of a name of 255 bytes", "ns", halfmd4(255)),
-    Row("halfmd4", "TEA of a name of 32 bytes", "ns", halfmd4(32, "tea_")),
+    Row("halfmd4", "half-MD4 of a 255-byte name", "ns", halfmd4(255)),
+    Row("halfmd4", "TEA of a 32-byte name", "ns", halfmd4(32, "tea_")),
     Row(
         "multiuser",
-        "script of cc, ed, nroff, spell, 4 users",
+        "script of cc, ed, nroff, spell; 4 users",
         "million instructions",
         script(4),
-        readme=True,
     ),
 )
 

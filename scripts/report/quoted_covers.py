@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The passages of cover letters that quote figures, by topic."""
 
+from bench.cases import index as bench_index
 from report import measured
 from report.passages import passage
 from report.quoted_values import of_1_gib, xarray
@@ -9,6 +10,30 @@ from series import topics
 
 def core(of):
     yield of_1_gib()
+    yield from rhashtable(of)
+
+
+def rhashtable(of):
+    result = of.get("index")
+
+    def lookups(index):
+        return (
+            bench_index.nanoseconds(
+                result, "structures", "ours", f"{index} lookup alone random {bits}"
+            )
+            for bits in (12, 19)
+        )
+
+    yield passage(
+        "it takes {:.1f} ns for a lookup at random among 2^12 entries and {:.1f} among 2^19, "
+        "where chains with one bucket per entry take {:.1f} and {:.1f}",
+        *lookups("rhashtable"),
+        *lookups("chained"),
+    )
+    yield passage(
+        "the first 2^19 inserts, with its growth, take {:.1f} times as long",
+        of.figure("index", "first_fill_rhashtable") / of.figure("index", "first_fill_chained"),
+    )
 
 
 def xarray_walk(of):

@@ -412,8 +412,8 @@ def sleepers(results):
         f"{results.command('herd')}: context switches of the load, and wakeups of each table.",
         "Mainline does not run a task that waits for another page: it only calls its wake "
         f"function. In the mail's four phases the series has {min(four):.2f} to {max(four):.2f} "
-        f"times mainline's context switches, in our herd "
-        f"{PHASES[found.worst.name]} {found.worst.ratio:.2f} times.",
+        f"times mainline's context switches; the worst of all seven, "
+        f"{PHASES[found.worst.name]}, has {found.worst.ratio:.2f} times.",
         noise(results, "herd", "context switches"),
         [
             Table(

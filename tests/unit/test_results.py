@@ -326,6 +326,12 @@ def switches(kernel, phase):
     return rounds(kernel, phase, "context_switches")
 
 
+def insns_of(what):
+    return lambda kernel, phase: RAW.values(
+        "herd", "instructions", what, kernel=kernel, phase=phase
+    )
+
+
 def foreign(kernel, phases, what):
     runs = [
         one for name in phases for one in RAW.rows("herd", "counters", kernel=kernel, phase=name)
@@ -355,25 +361,13 @@ def of_2004():
         len(more),
         *more,
     )
+    counted = [
+        [herd_ratio(phase, insns_of(what)) for phase in PHASES]
+        for what in ("kernel_insns", "code_insns")
+    ]
     yield passage(
-        "Random Read {:.3f} and {:.3f} s against {:.3f} and {:.3f} s; Buffer Locks {:.3f} and "
-        "{:.3f} s against {:.3f} and {:.3f} s",
-        *(
-            one
-            for phase in ("random-read", "buffer-locks")
-            for kernel in ("ours", "base")
-            for one in seconds(kernel, phase)
-        ),
-    )
-    yield passage(
-        "{:.0f} and {:.0f} MB/s against {:.0f} and {:.0f}, and {:.0f} and {:.0f} context switches "
-        "against {:.0f} and {:.0f}",
-        *(
-            one
-            for what in ("mb_per_second", "context_switches")
-            for kernel in ("ours", "base")
-            for one in rounds(kernel, "same-pages", what)
-        ),
+        "Counted on one processor, the series takes {:.3f} to {:.3f} and {:.3f} to {:.3f} times",
+        *(edge(one) for one in counted for edge in (min, max)),
     )
     rates = [paired_rate(phase) for phase in FOUR]
     yield passage("the series has {:.3f} to {:.3f} of mainline's", min(rates), max(rates))
@@ -393,13 +387,13 @@ def of_2004():
         foreign("ours-256", FOUR, "examined"),
         foreign("base", PHASES, "called"),
     )
-    found = [herd_ratio(phase, switches) for phase in FOUR]
+    found = [herd_ratio(phase, switches) for phase in PHASES]
     yield passage(
-        "has {:.2f} to {:.2f} times mainline's context switches, in our herd Same Pages {:.2f} "
-        "times",
-        min(found),
+        "has {:.2f} to {:.2f} times mainline's context switches; the worst of all seven, Read, "
+        "has {:.2f} times",
+        min(found[:4]),
+        max(found[:4]),
         max(found),
-        herd_ratio("same-pages", switches),
     )
 
 
@@ -641,10 +635,11 @@ def of_2005():
     found = [
         RAW.values("index", "xarray", "min_ns", side=side, **cell) for side in ("base", "ours")
     ]
-    yield passage(
-        "the same lookup takes mainline {:.0f} to {:.0f} ns and the series {:.0f} to {:.0f} ns",
-        *(end(of) for of in found for end in (min, max)),
-    )
+    if max(found[0]) >= 1.5 * min(found[0]):
+        yield passage(
+            "the same lookup takes mainline {:.0f} to {:.0f} ns and the series {:.0f} to {:.0f} ns",
+            *(end(of) for of in found for end in (min, max)),
+        )
 
 
 # 2002.
@@ -767,7 +762,7 @@ def test_each_sentence_is_computed_again():
     "before,after",
     [
         ("takes 0.69 of", "takes 0.68 of"),
-        ("7 of 7 phases", "1 of 7 phases"),
+        ("3 of 7 phases", "1 of 7 phases"),
         ("The disk sets the rate", "The disk sets 0.99 of the rate"),
     ],
 )
