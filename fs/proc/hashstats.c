@@ -19,30 +19,50 @@
 
 /**
  * struct hashstats_reader - one open file
- * @walked: number of the table that @stats is of, plus 1; or 0
+ * @walked: position of the table that @stats is of, or 0
+ * @newest: table that was registered last when the file was begun
  * @stats: result of the walk
  *
  * seq_file shows a table again when its text did not fit into the buffer. The
  * table is not walked again for that.
  */
 struct hashstats_reader {
-	unsigned int		walked;
+	loff_t			walked;
+	u64			newest;
 	struct hashstats	stats;
 };
 
-/* Position 0 is the head of the file, position N is table N - 1. */
+/*
+ * Position 0 is the head of the file, position N is table N - 1. Numbers above
+ * those of the tables that were made at boot have gaps.
+ */
+static int walk_at(struct hashstats_reader *reader, loff_t *pos)
+{
+	u64 number = *pos - 1;
+	int err = -ENOENT;
+
+	if (number <= UINT_MAX)
+		err = hashstats_walk(number, &reader->stats);
+	if (err == -ENOENT) {
+		err = hashstats_walk_registered(&number, reader->newest,
+						&reader->stats);
+		*pos = number + 1;
+	}
+	return err;
+}
+
 static void *hashstats_start(struct seq_file *m, loff_t *pos)
 {
 	struct hashstats_reader *reader = m->private;
 	int err;
 
-	if (!*pos)
+	if (!*pos) {
+		reader->newest = hashstats_newest();
 		return SEQ_START_TOKEN;
-	if (*pos > UINT_MAX)
-		return NULL;
+	}
 	if (reader->walked != *pos) {
 		reader->walked = 0;
-		err = hashstats_walk(*pos - 1, &reader->stats);
+		err = walk_at(reader, pos);
 		if (err)
 			return err == -ENOENT ? NULL : ERR_PTR(err);
 		reader->walked = *pos;
