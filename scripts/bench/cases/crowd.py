@@ -67,7 +67,7 @@ KSM = ("__ksm_enter", "__ksm_exit")
 HUGE = ("__khugepaged_enter", "__khugepaged_exit")
 ADDRESSES = ("__ip_dev_find", "inet_lookup_ifaddr_rcu")
 NAMES = ("dev_get_by_name_rcu", "netdev_name_node_lookup_rcu")
-INDEXES = ("dev_get_by_index_rcu",)
+INDEXES = ("dev_get_by_index_rcu", "netdev_get_name")
 PATHS = ("unix_find_other", "unix_find_bsd", "unix_find_socket_byinode")
 FILES = ("fat_iget",)
 
