@@ -133,7 +133,8 @@ def parsed(command, words):
             "-f",
             "--file",
             metavar="FILE",
-            help="a copy, recording or dump, - for standard input",
+            help="a saved copy, a crash dump or, for advise and report, a recording; - for "
+            "standard input",
         )
     if reads:
         sources.add_options(parser)
