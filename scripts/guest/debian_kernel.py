@@ -42,7 +42,7 @@ def kernel(version: str) -> DebianKernel:
         if not folder.is_dir():
             ensure_packages("boot")
             fetch(version, folder)
-    return DebianKernel(folder / "vmlinuz", sorted(folder.glob("*.ko")))
+    return in_folder(folder)
 
 
 def fetch(version: str, folder: Path) -> None:
@@ -56,13 +56,23 @@ def fetch(version: str, folder: Path) -> None:
     part = folder.with_suffix(".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    files = [path for one in unpacked for path in one.rglob("*") if path.is_file()]
-    [image] = [path for path in files if path.name.startswith("vmlinuz")]
-    shutil.copy(image, part / "vmlinuz")
-    copy_modules({module_name(path): path for path in files if ".ko" in path.suffixes}, part)
+    keep(unpacked, part)
     part.rename(folder)
     for one in unpacked:
         shutil.rmtree(one)
+
+
+def keep(unpacked: Iterable[Path], folder: Path) -> DebianKernel:
+    """Copy what a guest needs of packages."""
+    files = [path for one in unpacked for path in one.rglob("*") if path.is_file()]
+    [image] = [path for path in files if path.name.startswith("vmlinuz")]
+    shutil.copy(image, folder / "vmlinuz")
+    copy_modules({module_name(path): path for path in files if ".ko" in path.suffixes}, folder)
+    return in_folder(folder)
+
+
+def in_folder(folder: Path) -> DebianKernel:
+    return DebianKernel(folder / "vmlinuz", sorted(folder.glob("*.ko")))
 
 
 def newest(version: str, names: Iterable[str]) -> list[str]:

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import pytest
 
 import prometheus
-from common import run, setting
-from guest import machine_disk, vm
+from common import ROOT, run, setting
+from guest import debian_kernel, machine_disk, stock, vm
 from guest.machine import Machine
 from kernel import deb
+from series import source
 from toyhashstats import said
 
 pytestmark = pytest.mark.long
@@ -38,7 +39,8 @@ export DEBIAN_FRONTEND=noninteractive
 for uid in $(seq 20000 {20000 + USERS - 1}); do
     setpriv --reuid=$uid --clear-groups sleep 100000 > /dev/null 2>&1 &
 done
-apt-get -q -y --no-download --reinstall install git postgresql > /root/apt.log 2>&1
+# mmdebstrap fetched no package that is only recommended.
+apt-get -q -y --no-download --no-install-recommends --reinstall install git postgresql 2>&1
 rm -rf /root/tree
 mkdir /root/tree
 cp -a /etc /usr/lib/python3* /root/tree/
@@ -50,8 +52,8 @@ git status --short
 systemctl start postgresql
 cd /
 runuser -u postgres -- sh -c 'dropdb --if-exists load; createdb load'
-runuser -u postgres -- pgbench -q -i -s 1 load > /root/pgbench.log 2>&1
-runuser -u postgres -- pgbench -c 8 -t 25 load >> /root/pgbench.log 2>&1
+runuser -u postgres -- pgbench -q -i -s 1 load 2>&1
+runuser -u postgres -- pgbench -c 8 -t 25 load 2>&1
 find / -xdev -ls > /dev/null || true
 """
 # What is in the journal from the kernel and from services, notices left out.
@@ -256,3 +258,43 @@ def test_debians_kernel_is_back(road):
     assert road.last == road.debian
     assert not road.left
     assert "boothash" not in road.configuration and "hash_entries" not in road.configuration
+
+
+# --- memory ----------------------------------------------------------------------
+
+PAGE = ROOT / "Documentation/admin-guide/hashstats-debian.rst"
+NEW = ("buffer", "mbcache")
+MEMORY = {"512 MiB": "512M", "4 GiB": "4G", "16 GiB": "16G"}
+READ = """
+echo 0 > /proc/sys/kernel/kptr_restrict
+PYTHONDONTWRITEBYTECODE=1 python3.11 /tool/hashstats json 2> /dev/null
+"""
+
+
+@pytest.fixture(scope="module")
+def kernels(packages, tmp_path_factory):
+    """Debian's kernel and that of the packages."""
+    [image] = [one for one in packages if re.match(r"linux-image-[^_]*(?<!-dbg)_", one.name)]
+    unpacked, folder = tmp_path_factory.mktemp("unpacked"), tmp_path_factory.mktemp("kernel")
+    run(["dpkg-deb", "-x", image, unpacked])
+    return debian_kernel.kernel(source.base_name()), debian_kernel.keep([unpacked], folder)
+
+
+def table_bytes(kernel, mem):
+    with stock.guest(kernel, READ, mem=mem, disk="64M") as guest:
+        said = json.loads(guest.finish().output)
+    return {one["name"]: one["bytes"] for one in said["tables"]}
+
+
+@pytest.mark.parametrize("size", MEMORY)
+def test_memory_of_tables_is_what_the_page_says(kernels, size):
+    """KiB of the tables that hashstats shows on both kernels, and of the new ones."""
+    debian, patched = (table_bytes(kernel, MEMORY[size]) for kernel in kernels)
+    seen = [
+        sum(debian.values()),
+        sum(patched[name] for name in debian),
+        sum(patched[name] for name in NEW),
+    ]
+    seen = [number // 1024 for number in seen]
+    [row] = re.findall(rf"^{size} +(.*)$", PAGE.read_text(), re.MULTILINE)
+    assert [int(number) for number in row.split()] == seen
