@@ -23,8 +23,8 @@ GROUPS = {
     "check": "sparse gdb groff-base python3-ply python3-git liburcu-dev zsh",
     "xfs": "xfsprogs",
     "disk": "mmdebstrap uidmap",
-    "deb": "debhelper dpkg-dev openssl",
-    "types": "pahole libdw-dev",
+    "deb": "debhelper dpkg-dev libdw-dev openssl",
+    "types": "pahole",
     "picture": "python3-matplotlib",
     "dump": "python3-libkdumpfile makedumpfile",
 }
@@ -37,7 +37,7 @@ PROGRAMS = {
     "check": "sparse gdb groff zsh",
     "xfs": "mkfs.xfs",
     "disk": "mmdebstrap newuidmap",
-    "deb": "dh dpkg-buildpackage openssl",
+    "deb": "dh dpkg-buildpackage openssl elfutils/libdw.h",
     "types": "pahole",
     "dump": "makedumpfile",
 }
