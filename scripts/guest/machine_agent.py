@@ -6,6 +6,7 @@ A line is a script in hexadecimal digits; the answer is its exit status and its 
 in hexadecimal digits too. The first line after each boot is the kernel's release.
 """
 
+import io
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import time
 
 def main(path: str) -> None:
     with open(path, "r+b", buffering=0) as port:
-        port.write(f"ready {os.uname().release}\n".encode())
+        send(port, f"ready {os.uname().release}\n".encode())
         waiting = b""
         while True:
             data = port.read(65536)
@@ -23,7 +24,13 @@ def main(path: str) -> None:
                 continue
             *lines, waiting = (waiting + data).split(b"\n")
             for line in lines:
-                port.write(answer(bytes.fromhex(line.decode())))
+                send(port, answer(bytes.fromhex(line.decode())))
+
+
+def send(port: io.FileIO, data: bytes) -> None:
+    # The port takes 32 KiB at most at a time.
+    while data:
+        data = data[port.write(data) :]
 
 
 def answer(script: bytes) -> bytes:
