@@ -29,7 +29,7 @@ SMALL = "hash_entries=dentry:2K,inode:2K,uid:32"
 GREW = ("dentry", "inode", "uid")
 WITHIN = 0.15  # of the nodes that are observed
 USERS = 300
-MODULES = "ext4 quota_v2 mbcache nfsd overlay btrfs xfs"
+MODULES = "ext4 quota_v2 nfsd overlay btrfs xfs"
 EXPORTED = "/var/lib/prometheus/node-exporter/hashstats.prom"
 
 # The same each time, so that the tables fill as much as before: users with a process
