@@ -2,14 +2,15 @@
 /*
  * A hash table of the buffers of block devices.
  *
- * File systems look up their metadata by device and block. If the per-CPU LRU
- * of buffers did not have the buffer, a lookup had to find the folio in the page
- * cache of the device, and then the buffer in the list of the folio. It held the
- * folio lock for that, or the i_private_lock of the device if the caller could
- * not sleep. A lookup in this table takes no lock.
+ * File systems look up their metadata by device and block. Without this table,
+ * a lookup that the per-CPU LRU of buffers does not answer finds the folio in
+ * the page cache of the device, and then the buffer in the list of the folio.
+ * It holds the folio lock for that, or the i_private_lock of the device if the
+ * caller cannot sleep. A lookup in this table takes no lock.
  *
- * The table is a shortcut. If a buffer is missing, the lookup finds it as
- * before, and adds it. Each buffer in the table
+ * The table is a shortcut. If a buffer is not in it, the lookup goes to the
+ * page cache, and adds the buffer if it holds the folio lock. Each buffer in
+ * the table
  *
  * - is in the page cache of a block device. Buffers of file data have the same
  *   device and block, and are never added. Only grow_dev_folio() adds buffers,
@@ -18,20 +19,20 @@
  * - has the key that it was added with, and is mapped. Nothing sets b_bdev and
  *   b_blocknr of a mapped buffer: blkdev_get_block() is called for buffers that
  *   are not mapped. discard_buffer() removes a buffer from the table before it
- *   unmaps it. So truncation of the device (kill_bdev()) leaves none. A change
- *   of its block size begins with that, and a lookup compares b_size.
- *   b_size never changes. If the buffer is added again, it has the same key,
- *   since this follows from the place of its folio. So a lookup that is at this
- *   buffer meanwhile stays in the same chain.
+ *   unmaps it. So truncation of the device (kill_bdev()) leaves no buffer in
+ *   the table. A change of the block size truncates the device first, and a
+ *   lookup compares b_size, which never changes. If the buffer is added again,
+ *   it has the same key, which the index of its folio determines. So a lookup
+ *   that is at this buffer meanwhile stays in the same chain.
  *
  * Freeing and migration
  * ---------------------
  *
- * drop_buffers() and __buffer_migrate_folio() need all buffers of a folio
- * without a reference, from their test of b_count until they are done. Lookups
- * in the page cache cannot take a reference meanwhile: the folio lock and
- * i_private_lock prevent it, during migration on Linux 7.3 the folio lock and
- * BH_Migrate. Lookups in the table check none of these. Therefore the
+ * From their test of b_count until they are done, drop_buffers() and
+ * __buffer_migrate_folio() need that no task has a reference on a buffer of the
+ * folio. Lookups in the page cache cannot take one meanwhile: the folio lock
+ * and i_private_lock prevent it. (During migration on Linux 7.3, the folio lock
+ * and BH_Migrate do.) Lookups in the table check none of these. Therefore the
  * test freezes the reference counts (buffer_hash_freeze()): it changes b_count
  * from 0 to BUFFER_FROZEN, a large negative number, by one atomic operation. If
  * one buffer has a reference, the test fails and thaws the others. A lookup
@@ -51,9 +52,10 @@
  * buffer_busy() and the freeze. So drop_buffers() tests the state again after
  * the freeze, in buffer_hash_evict().
  *
- * Migration thaws the buffers when they point to the new folio, before it
- * unlocks i_private_lock, under which others take references without a test,
- * or, on Linux 7.3, before it clears BH_Migrate. The buffers remain in the table.
+ * Migration thaws the buffers when they point to the new folio. It does so
+ * before it unlocks i_private_lock (on Linux 7.3, before it clears BH_Migrate),
+ * since other tasks then use get_bh(), which does not test for BUFFER_FROZEN.
+ * The buffers remain in the table.
  * mmb_sync() of Linux 7.3 takes references without a test at any time. A thaw
  * adds to b_count, so it keeps them.
  *
@@ -82,10 +84,11 @@
  *
  * Buffers are added and removed under the lock of their folio. A caller that
  * holds it knows that no other task adds or removes the buffer, and can test
- * BH_Hashed without a lock. Code that writes b_state as a whole would lose
- * BH_Hashed and BH_RCU_Free: nilfs2 does so when it copies buffers, but to
- * folios of its own mappings; map_buffer_to_folio() does so, but to new buffers;
- * affs does so while it has a reference, when nobody changes these bits.
+ * BH_Hashed without a lock. Code that writes b_state as a whole could lose
+ * BH_Hashed and BH_RCU_Free. This is safe in nilfs2, which copies the state of
+ * buffers in its own mappings only; in map_buffer_to_folio(), whose buffers are
+ * new; and in affs, which has a reference from a lookup that has already added
+ * the buffer, so that no other task changes these bits.
  *
  * Bit 0 of a bucket is its lock. Only tasks that add or remove a buffer take it.
  * Lock order: folio lock, then the buffer lock (discard_buffer()) or
@@ -229,7 +232,7 @@ struct buffer_head *buffer_hash_find(struct block_device *bdev, sector_t block,
  * buffer_hash_add - let lookups find a buffer
  * @bh: a buffer in the page cache of a block device
  *
- * Does nothing if the buffer is not mapped, or is in the table already.
+ * It does nothing if the buffer is not mapped, or is in the table already.
  *
  * Context: the caller holds the lock of the folio; takes the lock of a bucket.
  */
@@ -263,7 +266,7 @@ static void unlink_buffer(struct buffer_head *bh)
 	} else {
 		while (node && node->next != node_of(bh))
 			node = node->next;
-		/* Its key has changed in the table: see the top of the file. */
+		/* Always found: the key does not change, see the top. */
 		if (!WARN_ON_ONCE(!node))
 			WRITE_ONCE(node->next, bh->b_hash_next);
 	}

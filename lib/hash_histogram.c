@@ -2,32 +2,33 @@
 /*
  * How well are the objects of a hash table spread?
  *
- * A perfect hash function is one that cannot be told from chance. If it
- * throws n objects into m buckets, then, with the load factor a = n / m,
+ * Compare them with a random function. If it puts n objects into m buckets,
+ * then, with the load factor a = n / m,
  *
  *	m * (1 - (1 - 1/m)^n)	buckets are used,
  *	1 + (n - 1) / 2m	nodes are examined to find an object, on average
  *				over all objects (itself, and half of those
- *				that chance put into the same chain),
+ *				that are in the same chain by chance),
  *	1 - 1/m			is the variance of the chain lengths, divided by
  *				their mean (the lengths are nearly Poisson).
  *
- * A table reports the same three of its chains. With chains of lengths L:
+ * For a table, the same three values follow from the lengths L of its chains:
  *
  *	the number of L > 0	buckets are used,
  *	sum L(L + 1)/2 / n	nodes are examined to find an object: one for the
  *				first of its chain, two for the second ...
  *	(sum L^2 / m - a^2) / a	is the variance over the mean.
  *
- * More nodes than chance wants is a bad function, or keys that were chosen to
- * collide: a larger table does not help. As many nodes as chance wants, but
- * many, is a small table.
+ * If a lookup examines more nodes than with a random function, the hash
+ * function is bad or the keys were chosen to collide, and a larger table does
+ * not help. If it examines many nodes, but no more than that, the table is too
+ * small.
  *
  * The histogram has the columns of Chuck Lever, "Linux Kernel Hash Table
  * Behavior: Analysis and Improvements", CITI TR 00-1, 2000.
  *
- * The kernel has no fractions: what is not whole is in thousandths, rounded
- * to the nearest.
+ * The kernel does not use floating point: values that are not integers are in
+ * thousandths, rounded to the nearest.
  */
 
 #include <linux/hash_histogram.h>
@@ -35,7 +36,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 
-/* a * 2^-FRACTION: room for one bit more than 1.0, so that sums fit. */
+/* Fixed point in units of 2^-FRACTION; 1.0 leaves one spare bit for sums. */
 #define FRACTION	62
 
 /**
@@ -105,7 +106,7 @@ static u64 empty_share(u64 buckets, u64 objects)
 }
 
 /**
- * hash_histogram_used_expected - buckets that chance would use
+ * hash_histogram_used_expected - buckets that a random function would use
  * @histogram: the histogram
  *
  * Return: thousandths of buckets.
@@ -125,8 +126,8 @@ u64 hash_histogram_used_expected(const struct hash_histogram *histogram)
 
 /**
  * hash_histogram_ratio - a fraction in thousandths
- * @a: what is divided
- * @b: by this
+ * @a: the dividend
+ * @b: the divisor
  *
  * Return: @a / @b in thousandths, 0 if @b is; U64_MAX if that does not fit.
  */
@@ -160,7 +161,7 @@ u64 hash_histogram_nodes_per_hit(const struct hash_histogram *histogram)
 }
 
 /**
- * hash_histogram_nodes_per_hit_expected - the same for chance
+ * hash_histogram_nodes_per_hit_expected - the same for a random function
  * @histogram: the histogram
  *
  * Return: thousandths of nodes, 0 if there are no objects.
@@ -177,8 +178,8 @@ u64 hash_histogram_nodes_per_hit_expected(const struct hash_histogram *histogram
  * hash_histogram_variance_over_mean - of the lengths of the chains
  * @histogram: the histogram
  *
- * About 1 for chance, less for keys that fill the buckets in turn, more when
- * they crowd.
+ * About 1 for a random function, less for keys that fill the buckets evenly,
+ * more for keys that cluster.
  *
  * Return: thousandths, 0 if there are no objects.
  */

@@ -5,7 +5,7 @@
 #include <linux/hash_keyed.h>
 #include <linux/random.h>
 
-struct hash_key hash_key __ro_after_init;
+struct hash_boot_key hash_boot_key __ro_after_init;
 
 /**
  * hash_key_init - draw the key of hash_32_keyed() and hash_pair_keyed()
@@ -17,5 +17,5 @@ struct hash_key hash_key __ro_after_init;
  */
 void __init hash_key_init(void)
 {
-	get_random_bytes(&hash_key, sizeof(hash_key));
+	get_random_bytes(&hash_boot_key, sizeof(hash_boot_key));
 }

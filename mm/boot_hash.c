@@ -129,7 +129,7 @@ struct boot_hash_request {
 	unsigned int	name_len;
 	const char	*value;
 	unsigned int	value_len;
-	bool		claimed;	/* names a table */
+	bool		matched;	/* names a table */
 };
 
 #define BOOT_HASH_REQUESTS	64
@@ -170,9 +170,9 @@ static int __init hash_entries_setup(char *str)
 		}
 		str = str[len] ? str + len + 1 : NULL;
 	}
-	return 0;
+	return 1;
 }
-early_param("hash_entries", hash_entries_setup);
+__setup("hash_entries=", hash_entries_setup);
 
 /* Older parameters, each for one table. */
 static int __init add_old_request(const char *param, const char *name,
@@ -182,41 +182,40 @@ static int __init add_old_request(const char *param, const char *name,
 		.param		= param,
 		.name		= name,
 		.name_len	= strlen(name),
-		.value		= value ?: "",
-		.value_len	= strlen(value ?: ""),
+		.value		= value,
+		.value_len	= strlen(value),
 	};
 
 	add_request(&request);
-	return 0;
+	return 1;
 }
 
 static int __init dhash_entries_setup(char *str)
 {
 	return add_old_request("dhash_entries", "dentry", str);
 }
-early_param("dhash_entries", dhash_entries_setup);
+__setup("dhash_entries=", dhash_entries_setup);
 
 static int __init ihash_entries_setup(char *str)
 {
 	return add_old_request("ihash_entries", "inode", str);
 }
-early_param("ihash_entries", ihash_entries_setup);
+__setup("ihash_entries=", ihash_entries_setup);
 
 static int __init mhash_entries_setup(char *str)
 {
 	return add_old_request("mhash_entries", "mount", str);
 }
-early_param("mhash_entries", mhash_entries_setup);
+__setup("mhash_entries=", mhash_entries_setup);
 
 static int __init mphash_entries_setup(char *str)
 {
 	return add_old_request("mphash_entries", "mountpoint", str);
 }
-early_param("mphash_entries", mphash_entries_setup);
+__setup("mphash_entries=", mphash_entries_setup);
 
-/* Does @request name @table? */
-static bool __init is_for(const struct boot_hash_request *request,
-			  const struct boot_hash_table *table)
+static bool __init request_matches(const struct boot_hash_request *request,
+				   const struct boot_hash_table *table)
 {
 	return strlen(table->name) == request->name_len &&
 	       !strncmp(table->name, request->name, request->name_len);
@@ -235,7 +234,8 @@ static bool __init is_auto(const struct boot_hash_request *request)
  * @bounds: the limits
  * @origin: set to the reason
  *
- * Return: @wanted, rounded up to a power of two, within @bounds.
+ * Return: @wanted, rounded to a power of two within @bounds: up, or down near
+ * the upper limit.
  */
 unsigned long __init boot_hash_clamp(unsigned long long wanted,
 				     const struct boot_hash_bounds *bounds,
@@ -267,7 +267,7 @@ static void __init apply_request(struct boot_hash_request *request,
 	unsigned long long wanted;
 	enum boot_hash_origin origin;
 
-	request->claimed = true;
+	request->matched = true;
 	if (optional && is_auto(request)) {
 		table->nr_buckets = automatic->nr_buckets;
 		table->origin = automatic->origin;
@@ -301,22 +301,21 @@ static int __init hash_memory_setup(char *str)
 {
 	unsigned long long bytes = 0;
 
-	if (str && !strcmp(str, "max")) {
+	if (!strcmp(str, "max")) {
 		memory_is_max = true;
-		return 0;
+		return 1;
 	}
-	if (str)
-		boot_hash_parse(str, strlen(str), &bytes);
+	boot_hash_parse(str, strlen(str), &bytes);
 	if (bytes < SZ_1M || bytes >> PAGE_SHIFT > ULONG_MAX / 2) {
 		pr_warn("hash_memory: expected a size of 1M or more (N, NK, NM or NG) or max, ignoring '%s'\n",
-			str ?: "");
-		return 0;
+			str);
+		return 1;
 	}
 	memory_is_max = false;
 	memory_pages = bytes >> PAGE_SHIFT;
-	return 0;
+	return 1;
 }
-early_param("hash_memory", hash_memory_setup);
+__setup("hash_memory=", hash_memory_setup);
 
 /**
  * boot_hash_pages - get the memory for automatic sizes
@@ -346,7 +345,7 @@ static void __init limit_total(struct boot_hash_table *table,
 	/* The size of memory may not be known yet. */
 	if (!all_pages)
 		return;
-	while (table->nr_buckets > fewest &&
+	while (table->nr_buckets >> 1 >= fewest &&
 	       (u64)table->nr_buckets * table->bucket_size > left)
 		table->nr_buckets >>= 1;
 	if (table->nr_buckets == wanted)
@@ -381,8 +380,9 @@ unsigned long __init boot_hash_choose(struct boot_hash_table *table, int flags,
 	if (flags & HASH_SOFT_LIMITS) {
 		hard.fewest = 0;
 		/* 1/16 of memory, the default of mm_init.c. */
-		hard.most = div64_ul((u64)all_pages << PAGE_SHIFT >> 4,
-				     table->bucket_size);
+		if (all_pages)
+			hard.most = div64_ul((u64)all_pages << PAGE_SHIFT >> 4,
+					     table->bucket_size);
 	}
 	/* With one bucket, hash_32(x, 0) shifts by 32, which is undefined. */
 	hard.fewest = max(hard.fewest, 2ULL);
@@ -393,12 +393,12 @@ unsigned long __init boot_hash_choose(struct boot_hash_table *table, int flags,
 		table->origin = BOOT_HASH_OFF;
 	}
 	for (i = 0; i < nr_requests; i++) {
-		if (is_for(&requests[i], table))
+		if (request_matches(&requests[i], table))
 			apply_request(&requests[i], table, &automatic, &hard,
 				      optional);
 	}
 	if (table->nr_buckets)
-		limit_total(table, hard.fewest, all_pages);
+		limit_total(table, max(hard.fewest, bounds->fewest), all_pages);
 	return table->nr_buckets;
 }
 
@@ -428,7 +428,7 @@ void __init boot_hash_register(struct boot_hash_table *table, void *buckets,
 }
 
 /* Warn about requests that name no table. */
-static int __init boot_hash_unclaimed(void)
+static int __init warn_unmatched_requests(void)
 {
 	static char names[BOOT_HASH_TABLES * BOOT_HASH_NAME_LEN] __initdata;
 	size_t len = 0;
@@ -438,11 +438,11 @@ static int __init boot_hash_unclaimed(void)
 		len += scnprintf(names + len, sizeof(names) - len, " %s",
 				 boot_hash_tables[i].name);
 	for (i = 0; i < nr_requests; i++) {
-		if (!requests[i].claimed)
+		if (!requests[i].matched)
 			pr_warn("%s: expected one of%s, ignoring '%.*s'\n",
 				requests[i].param, names,
 				(int)requests[i].name_len, requests[i].name);
 	}
 	return 0;
 }
-late_initcall(boot_hash_unclaimed);
+late_initcall(warn_unmatched_requests);

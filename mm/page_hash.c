@@ -11,8 +11,8 @@
  * random lookups faster in a file for which the table has a slot per page. It
  * makes them slower where several files compete for the slots.
  *
- * The table is direct-mapped. A slot holds the folio that was found last for
- * one of the pairs of mapping and index that share the slot. The pages of a
+ * The table is direct-mapped: pairs of mapping and index share a slot, which
+ * holds the folio that was found last for one of these pairs. The pages of a
  * file have consecutive slots, so that a lookup of the next page finds its slot
  * in the same cache line. The first slot of a file is the golden-ratio hash of
  * its mapping.
@@ -35,7 +35,7 @@
  *
  * Unlocked. The place of a folio is its mapping, its index, its size and its
  * position in the tree. The place changes only while the folio is locked, or
- * while nobody else can get a reference. It does not change in one step:
+ * while no other task can get a reference. It does not change in one step:
  * migration thaws the references of the old folio before it clears its mapping,
  * a collapse unlocks the new folio before the old ones lose their mapping, and
  * the tails of a split have references before they are in the tree. But all

@@ -19,14 +19,14 @@
 
 /**
  * struct hashstats_reader - one open file
- * @walked: number of the table that @stats is of, plus 1; or 0
+ * @walked_pos: position in the file whose table @stats describes, 0 if none
  * @stats: result of the walk
  *
  * seq_file shows a table again when its text did not fit into the buffer. The
  * table is not walked again for that.
  */
 struct hashstats_reader {
-	unsigned int		walked;
+	unsigned int		walked_pos;
 	struct hashstats	stats;
 };
 
@@ -40,12 +40,12 @@ static void *hashstats_start(struct seq_file *m, loff_t *pos)
 		return SEQ_START_TOKEN;
 	if (*pos > UINT_MAX)
 		return NULL;
-	if (reader->walked != *pos) {
-		reader->walked = 0;
+	if (reader->walked_pos != *pos) {
+		reader->walked_pos = 0;
 		err = hashstats_walk(*pos - 1, &reader->stats);
 		if (err)
 			return err == -ENOENT ? NULL : ERR_PTR(err);
-		reader->walked = *pos;
+		reader->walked_pos = *pos;
 	}
 	return &reader->stats;
 }
@@ -115,7 +115,7 @@ static void show_lookups(struct seq_file *m, const struct hashstats_info *info,
 
 static void show_wakes(struct seq_file *m, const struct hashstats_wakes *wakes)
 {
-	/* Summed one after the other while CPUs count on: not below 0. */
+	/* Other CPUs count while the sums are taken: do not go below 0. */
 	unsigned long foreign = wakes->examined -
 				min(wakes->examined, wakes->matched);
 

@@ -25,8 +25,8 @@ bool buffer_hash_freeze(struct buffer_head *head);
 void buffer_hash_thaw(struct buffer_head *head);
 bool buffer_hash_evict(struct buffer_head *head);
 
-/* Has a buffer with this b_state, or one of several, been in the table? */
-static inline bool buffer_hash_knows(unsigned long b_state)
+/* Has a buffer been in the table? @b_state may be ORed from several. */
+static inline bool buffer_was_hashed(unsigned long b_state)
 {
 	return b_state & BIT(BH_RCU_Free);
 }
@@ -89,7 +89,7 @@ static inline bool buffer_hash_evict(struct buffer_head *head)
 	return true;
 }
 
-static inline bool buffer_hash_knows(unsigned long b_state)
+static inline bool buffer_was_hashed(unsigned long b_state)
 {
 	return false;
 }

@@ -5,9 +5,9 @@
 /*
  * Hash functions for keys that users choose, such as user ids.
  *
- * The golden ratio is known to everybody, so a user who may choose ids can
- * compute some that share a bucket. These functions have random factors, which
- * are drawn at boot.
+ * The golden ratio is no secret, so a user who may choose ids can compute some
+ * that share a bucket. These functions multiply by random factors, which are
+ * drawn at boot.
  *
  * The first step, the upper half of a * x + b * y + c modulo 2^64, is strongly
  * universal if a, b and c are uniform: the results for two keys are independent
@@ -28,13 +28,13 @@
 #include <linux/types.h>
 
 /* Random numbers of 64 bits. */
-struct hash_key {
+struct hash_boot_key {
 	u64	x_factor;
 	u64	y_factor;
 	u64	offset;
 };
 
-extern struct hash_key hash_key;
+extern struct hash_boot_key hash_boot_key;
 
 void __init hash_key_init(void);
 
@@ -46,16 +46,16 @@ static __always_inline u32 __hash_keyed(u64 sum, unsigned int bits)
 	return hash_32(upper ^ upper >> 16, bits);
 }
 
-/* For tests: with any key. */
+/* The same with the caller's key, for tests. */
 static __always_inline u32 __hash_32_keyed(u32 x, unsigned int bits,
-					   const struct hash_key *key)
+					   const struct hash_boot_key *key)
 {
 	return __hash_keyed(key->x_factor * x + key->offset, bits);
 }
 
 static __always_inline u32 __hash_pair_keyed(unsigned long x, u32 y,
 					     unsigned int bits,
-					     const struct hash_key *key)
+					     const struct hash_boot_key *key)
 {
 	return __hash_keyed(key->x_factor * x + key->y_factor * y + key->offset,
 			    bits);
@@ -67,13 +67,13 @@ static __always_inline u32 __hash_pair_keyed(unsigned long x, u32 y,
  * @bits: log2 of the number of buckets, 1 to 32
  *
  * Two numbers that were chosen without knowledge of the boot-time key share a
- * bucket with probability 1 / 2^@bits. Not before hash_key_init().
+ * bucket with probability 1 / 2^@bits. Do not call it before hash_key_init().
  *
  * Return: number of a bucket, below 1 << @bits.
  */
 static __always_inline u32 hash_32_keyed(u32 x, unsigned int bits)
 {
-	return __hash_32_keyed(x, bits, &hash_key);
+	return __hash_32_keyed(x, bits, &hash_boot_key);
 }
 
 /**
@@ -84,14 +84,14 @@ static __always_inline u32 hash_32_keyed(u32 x, unsigned int bits)
  *
  * Two pairs that were chosen without knowledge of the boot-time key share a
  * bucket with probability 1 / 2^@bits, unless @y is the same and the words
- * differ by a multiple of 8 GiB. Not before hash_key_init().
+ * differ by a multiple of 8 GiB. Do not call it before hash_key_init().
  *
  * Return: number of a bucket, below 1 << @bits.
  */
 static __always_inline u32 hash_pair_keyed(unsigned long x, u32 y,
 					   unsigned int bits)
 {
-	return __hash_pair_keyed(x, y, bits, &hash_key);
+	return __hash_pair_keyed(x, y, bits, &hash_boot_key);
 }
 
 #endif /* _LINUX_HASH_KEYED_H */

@@ -54,7 +54,7 @@ struct hashstats_lookups {
 	unsigned long	hit_nodes;	/* examined by the hits */
 	unsigned long	misses;
 	unsigned long	miss_nodes;	/* examined by the misses */
-	unsigned long	cache_hits;	/* hits of the cache in front */
+	unsigned long	cache_hits;	/* answered by the cache, see flags */
 };
 
 /*
@@ -78,8 +78,8 @@ struct hashstats_wakes {
  * @head: offset of the list head in a bucket
  * @lock: offset of the spinlock in a bucket
  * @shared_lock: the spinlock of all buckets; NULL if each has its own
- * @bucket_size: bytes from one bucket to the next; 0 if these are those that
- *	alloc_large_system_hash() was asked for
+ * @bucket_size: bytes from one bucket to the next; 0 for the bucket size that
+ *	was passed to alloc_large_system_hash()
  * @lookups: per-CPU counters, or NULL if lookups are not counted
  * @wakes: per-CPU counters, or NULL if wakeups are not counted
  * @flags: HASHSTATS_CACHED

@@ -80,8 +80,8 @@ __wake_up_filtered(struct wait_queue_head *wq_head, void *key,
 		}
 
 		/*
-		 * Read these once and before the call: prepare_to_wait() of a
-		 * woken task writes them without the lock.
+		 * Read the flags once and before the call: the woken task may
+		 * write them in prepare_to_wait(), without the lock.
 		 */
 		flags = READ_ONCE(curr->flags);
 		if (result == WAIT_MATCH_KEY)

@@ -93,13 +93,13 @@ static void ids_name(const struct ids *ids, char *name)
 KUNIT_ARRAY_PARAM(ids, all_ids, ids_name);
 
 static u32 keyed_32(const struct ids *ids, unsigned int i, unsigned int bits,
-		    const struct hash_key *key)
+		    const struct hash_boot_key *key)
 {
 	return __hash_32_keyed(ids->id(i), bits, key);
 }
 
 static u32 keyed_pair(const struct ids *ids, unsigned int i, unsigned int bits,
-		      const struct hash_key *key)
+		      const struct hash_boot_key *key)
 {
 	u32 y = ids->id(i);
 
@@ -107,13 +107,13 @@ static u32 keyed_pair(const struct ids *ids, unsigned int i, unsigned int bits,
 }
 
 static u32 golden_32(const struct ids *ids, unsigned int i, unsigned int bits,
-		     const struct hash_key *key)
+		     const struct hash_boot_key *key)
 {
 	return hash_32(ids->id(i), bits);
 }
 
 static u32 golden_pair(const struct ids *ids, unsigned int i, unsigned int bits,
-		       const struct hash_key *key)
+		       const struct hash_boot_key *key)
 {
 	u32 y = ids->id(i);
 
@@ -121,11 +121,11 @@ static u32 golden_pair(const struct ids *ids, unsigned int i, unsigned int bits,
 }
 
 static unsigned int longest_chain(u32 *lengths, const struct ids *ids,
-				  unsigned int bits, const struct hash_key *key,
+				  unsigned int bits, const struct hash_boot_key *key,
 				  u32 (*function)(const struct ids *ids,
 						  unsigned int i,
 						  unsigned int bits,
-						  const struct hash_key *key))
+						  const struct hash_boot_key *key))
 {
 	unsigned int i, longest = 0;
 
@@ -168,10 +168,10 @@ static u32 *alloc_lengths(struct kunit *test)
 static void expect_bound(struct kunit *test,
 			 u32 (*function)(const struct ids *ids, unsigned int i,
 					 unsigned int bits,
-					 const struct hash_key *key))
+					 const struct hash_boot_key *key))
 {
 	u32 *lengths = alloc_lengths(test);
-	struct hash_key key = hash_key;
+	struct hash_boot_key key = hash_boot_key;
 	struct rnd_state state;
 	unsigned int size, draw;
 
@@ -203,7 +203,7 @@ static void keyed_test_pair(struct kunit *test)
 static void expect_flood(struct kunit *test,
 			 u32 (*function)(const struct ids *ids, unsigned int i,
 					 unsigned int bits,
-					 const struct hash_key *key))
+					 const struct hash_boot_key *key))
 {
 	u32 *lengths = alloc_lengths(test);
 	unsigned int size;
@@ -239,9 +239,9 @@ static void keyed_test_golden_pair_fails(struct kunit *test)
 /* A key of zeros would put all objects into one bucket. */
 static void keyed_test_key_was_drawn(struct kunit *test)
 {
-	KUNIT_EXPECT_NE(test, hash_key.x_factor, 0);
-	KUNIT_EXPECT_NE(test, hash_key.y_factor, 0);
-	KUNIT_EXPECT_NE(test, hash_key.x_factor, hash_key.y_factor);
+	KUNIT_EXPECT_NE(test, hash_boot_key.x_factor, 0);
+	KUNIT_EXPECT_NE(test, hash_boot_key.y_factor, 0);
+	KUNIT_EXPECT_NE(test, hash_boot_key.x_factor, hash_boot_key.y_factor);
 }
 
 static struct kunit_case hash_keyed_cases[] = {
