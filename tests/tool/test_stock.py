@@ -91,7 +91,7 @@ def test_a_copy_of_a_dump_is_read_again(toy, tmp_path):
     short = hashstats("diff", copy, *words)
     assert short.returncode == 0 and short.stdout.endswith("tables unchanged\n")
     # It is known to be of memory.
-    assert "Memory has no counts" in hashstats("show", "-f", copy).stdout
+    assert "Kernel memory has no lookup counts" in hashstats("show", "-f", copy).stdout
     assert "hash_entries=" not in hashstats("advise", "--shrink", "-f", copy).stdout
 
 

@@ -221,7 +221,17 @@ def test_names_are_elided_in_the_middle():
 def test_columns_are_aligned():
     head, *lines = said("--all", "-f", AFTER).splitlines()
     at = head.index("VERDICT")
-    assert {line[at:] for line in lines} <= set(WORDS)
+    assert {line[at:] for line in lines} <= {*WORDS, "-"}
+
+
+def test_no_verdict_without_counts():
+    """Wait queues and page are judged by counts alone."""
+    before, after = (
+        {line.split()[0]: line.split()[-1] for line in said("--all", "-f", path).splitlines()[1:-2]}
+        for path in (BEFORE, AFTER)
+    )
+    assert before["page"] == "-"
+    assert after["page"] == "ok"
 
 
 def test_no_colour_in_a_pipe():
@@ -838,6 +848,13 @@ def test_grub_is_left_alone_if_the_line_stands_there_already(tmp_path):
         text=file(table("dentry", *CHANCE, sized_by="command line")),
     )
     assert "Nothing to apply." in text and not path.exists()
+
+
+@pytest.mark.parametrize("words", [("--yes",), ("--grub-file", "/tmp/a.cfg")])
+def test_grub_options_need_apply_grub(words):
+    done = hashstats("advise", "-f", "-", *words, text=CROWDED)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"hashstats: {words[0]}: expected --apply-grub with it\n"
 
 
 def test_grub_and_json_are_two_things():

@@ -353,9 +353,9 @@ def test_manual_has_the_bounds_of_the_verdicts():
         f"more than {verdicts.CROWDED_NODES} nodes",
         f"more than {verdicts.CROWDED_FOREIGN:.0f} waiter",
         f"more than {100 * verdicts.CROWDED_STALE:.0f} %",
-        f"Under {verdicts.ENOUGH} wakeups",
-        f"over {verdicts.OVERSIZED_BYTES >> 10} KiB",
-        f"one object in {1 / verdicts.OVERSIZED_LOAD:.0f} buckets",
+        f"fewer than {verdicts.ENOUGH} counted wakeups",
+        f"more than {verdicts.OVERSIZED_BYTES >> 10} KiB",
+        f"one object per {1 / verdicts.OVERSIZED_LOAD:.0f} buckets",
     ):
         assert bound in told, bound
 

@@ -38,23 +38,26 @@ def options(parser):
         help=f"nodes per lookup, above 1 (default: {TARGET}, one object per bucket)",
     )
     parser.add_argument(
-        "--budget", metavar="BYTES|PERCENT", help="memory of all tables, as 64M or 0.5%%"
+        "--budget",
+        metavar="BYTES|PERCENT",
+        help="limit on the memory of all tables, such as 64M or 0.5%%",
     )
-    parser.add_argument("--memory", metavar="BYTES", help="memory of the copy's machine, as 64G")
+    parser.add_argument(
+        "--memory", metavar="BYTES", help="memory of the machine that the copy is from, such as 64G"
+    )
     parser.add_argument(
         "--shrink",
         action="store_true",
-        help="advise smaller tables too (default: only with a day's recording)",
+        help="shrink tables too (default: only with a recording of a day)",
     )
     listing.add_all(parser)
     parser.add_argument("-j", "--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--apply-grub", action="store_true", help="show a GRUB file with these sizes"
+        "--apply-grub", action="store_true", help="print a GRUB configuration file with these sizes"
     )
     parser.add_argument("--yes", action="store_true", help="with --apply-grub: write it")
     parser.add_argument(
         "--grub-file",
-        default=grub.DROP_IN,
         metavar="FILE",
         help=f"GRUB file to write (default: {grub.DROP_IN})",
     )
@@ -70,8 +73,9 @@ def run(options):
     budget = budget_of(options.budget, memory)
     if options.json and options.apply_grub:
         raise Complaint("--json and --apply-grub; accepted: one of them")
-    if options.yes and not options.apply_grub:
-        raise Complaint("--yes: expected --apply-grub with it")
+    for name, given in (("--yes", options.yes), ("--grub-file", options.grub_file)):
+        if given and not options.apply_grub:
+            raise Complaint(f"{name}: expected --apply-grub with it")
     seen = peaks.of(recording.load(options.file))
     chosen = of(seen.judged, options.tables)
     names = {one.name for one in chosen}
@@ -125,7 +129,7 @@ def apply(options, plans, line):
     if not changed(plans):
         print("Nothing to apply.")
         return
-    print("\n" + "\n".join(grub.apply(line, options.grub_file, options.yes)))
+    print("\n" + "\n".join(grub.apply(line, options.grub_file or grub.DROP_IN, options.yes)))
 
 
 def changed(plans):
@@ -170,7 +174,7 @@ def report(plans, rows, line, seen, options, terminal):
     now, new = sum(plan.one.table.bytes for plan in plans), sum(plan.bytes for plan in plans)
     summary = f"All tables: {numbers.size(now)} now, {numbers.size(new)} next boot. {basis(seen)}"
     if any(plan.smaller for plan in plans):
-        summary += " A table shrinks only by a recording of a day, or with --shrink."
+        summary += " Use a recording of a day, or --shrink, to shrink tables."
     result += ["", *text_table.wrapped(summary, terminal.width)]
     if not changed(plans):
         return [*result, "", "Nothing to change."]

@@ -4,7 +4,7 @@
 0	done
 1	with --check: a table is crowded or skewed
 2	the command line or the input is unusable, or the output cannot be written
-130	stopped by a signal
+130	interrupted by Ctrl-C; watch on a terminal also by SIGTERM or SIGHUP
 
 A command is a module with HELP, options(parser) and run(options), which returns
 the judged tables. It is imported only when asked for, since the tool must start
@@ -39,16 +39,16 @@ MODULES = {
 }
 SUMMARY = {
     "show": "one line per table (default)",
-    "hist": "buckets by chain length, with a random function's",
+    "hist": "buckets by chain length, compared with a random function",
     "watch": "the tables and their changes, live",
     "diff": "what changed between two copies",
-    "copy": "print a snapshot for -f to read later",
+    "copy": "print the tables as text, to read later with -f",
     "json": "all figures as JSON",
     "openmetrics": "metrics for Prometheus",
     "advise": "sizes for the next boot, as a hash_entries= line",
     "record": "sample the tables into a file",
     "report": "worst moments and heat maps of a recording",
-    "on, off, reset": "start, stop, zero counts",
+    "on, off, reset": "start or stop counting lookups, or reset the counts to 0",
     "help [COMMAND]": "this text, or a command's options",
 }
 # Options that may stand before the command, and whether they take a value.
@@ -107,8 +107,8 @@ def overview():
     lines += [f"  {name:15} {text}" for name, text in SUMMARY.items()]
     lines += [
         "",
-        "  -f, --file FILE  read a saved copy (- is standard input) or a crash dump",
-        "                   instead of the running kernel",
+        "  -f, --file FILE  read a saved copy (- is standard input), a crash dump or a",
+        "                   recording (advise, report) instead of the running kernel",
         "  --check          exit with status 1 if a table is crowded or skewed",
         "  -q, --quiet      print nothing except errors",
         "  -V, --version    print the version",
@@ -134,7 +134,7 @@ def parsed(command, words):
             "--file",
             metavar="FILE",
             help="a saved copy, a crash dump or, for advise and report, a recording; - for "
-            "standard input",
+            "standard input, except for watch and record",
         )
     if reads:
         sources.add_options(parser)

@@ -5,7 +5,7 @@ import sys
 
 from . import reading, sources, verdicts
 
-HELP = "the text of /proc/hashstats, or the same from memory, for -f to read"
+HELP = "print /proc/hashstats, or the same text from kernel memory, for use with -f"
 
 
 def options(parser):

@@ -6,7 +6,7 @@ import os
 from . import sources
 from .errors import Complaint
 
-HELP = "on starts, off stops, reset zeroes lookup and wakeup counts"
+HELP = "start (on) or stop (off) counting lookups and wakeups, or reset the counts to 0"
 READS = False  # they write to the kernel only
 DONE = {
     "on": "Counting is on, at a few instructions per lookup or wakeup. hashstats off stops it.",

@@ -6,7 +6,7 @@ from .errors import Complaint
 from .selection import of
 from .terminal import Terminal, columns
 
-HELP = "what changed between two copies; named tables line by line"
+HELP = "what changed between two copies; for named tables, each changed line"
 OWN_FILES = True
 # They differ at each reading.
 NOISE = ("walk-us", "walk-longest-us")
@@ -34,7 +34,7 @@ def options(parser):
         help="AFTER: later copy, - for standard input (default: this kernel); then tables",
     )
     parser.add_argument("-f", "--file", metavar="FILE", help="the same as AFTER")
-    parser.add_argument("--all", action="store_true", help="all changed lines")
+    parser.add_argument("--all", action="store_true", help="print each changed line of all tables")
 
 
 def run(options):

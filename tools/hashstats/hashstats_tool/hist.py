@@ -9,7 +9,7 @@ from .selection import of
 from .tables import SIZES
 from .terminal import Terminal
 
-HELP = "buckets by chain length, with a random function's"
+HELP = "buckets by chain length, compared with a random function"
 OWN_FILES = True
 SEEN = 0.5  # expected buckets that get a row
 EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -30,7 +30,9 @@ def options(parser):
     parser.add_argument(
         "--log", action="store_true", help="logarithmic bars, to show rare long chains"
     )
-    parser.add_argument("--png", metavar="FILE", help="only write FILE, .png or .svg")
+    parser.add_argument(
+        "--png", metavar="FILE", help="write a picture to FILE (.png or .svg) and print nothing"
+    )
 
 
 def run(options):

@@ -17,7 +17,7 @@ HELP = "all figures, for programs; schema.json describes them"
 
 def options(parser):
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
-    parser.add_argument("--compact", action="store_true", help="print one line")
+    parser.add_argument("--compact", action="store_true", help="print JSON in one line")
 
 
 def run(options):

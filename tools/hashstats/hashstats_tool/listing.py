@@ -56,7 +56,7 @@ def below(idle, copy, live, terminal):
         texts.append(f"{len(idle)} idle, shown with --all: {names}")
     if copy and copy.kernel:
         texts.append(
-            "Memory has no counts of lookups, so there are no hit rates, and no verdicts on wait "
+            "Kernel memory has no lookup counts, so there are no hit rates and no verdicts on wait "
             "queues."
         )
     elif copy and not copy.counting:

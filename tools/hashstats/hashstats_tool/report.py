@@ -16,7 +16,7 @@ UNASKED = 2  # heat maps, if no table is named
 
 def options(parser):
     parser.add_argument(
-        "tables", nargs="*", metavar="TABLE", help="heat maps of these (default: the worst)"
+        "tables", nargs="*", metavar="TABLE", help="heat maps of these (default: the worst 2)"
     )
     listing.add_all(parser)
     add_png(parser)

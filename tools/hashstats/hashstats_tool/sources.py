@@ -38,8 +38,8 @@ def add_options(parser):
     parser.add_argument(
         "--kallsyms",
         metavar="FILE",
-        help="symbols that the kernel's memory or the dump lacks: "
-        "a copy of its /proc/kallsyms, or its System.map",
+        help="read missing symbols from FILE: a copy of the kernel's /proc/kallsyms, "
+        "or its System.map",
     )
 
 

@@ -100,6 +100,11 @@ class Judged:
         return BAD.index(self.verdict) + 1 if self.bad else 0
 
     @property
+    def unjudged(self):
+        """Whether the verdict needs more counts than there are."""
+        return self.verdict == "ok" and self.kind in (WAITS, DIRECT) and not self.enough
+
+    @property
     def enough(self):
         """Whether enough was counted for a mean."""
         return self.counted >= ENOUGH

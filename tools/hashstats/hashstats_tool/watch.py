@@ -115,7 +115,7 @@ class View:
         if self.off:
             title += "  counting is off"
         if self.terminal.is_one:
-            title += f"  every {self.options.interval} s, q leaves"
+            title += f"  every {self.options.interval} s, q quits"
         return [
             shortened(title, self.terminal.width),
             *text_table.lines(HEAD, rows, shown, self.terminal, LEAST_WANTED),
