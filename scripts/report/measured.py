@@ -233,7 +233,7 @@ ROWS = (
         both("herd", "foreign_examined_per_wake_worst_base", "foreign_examined_per_wake_worst"),
         ".3f",
     ),
-    Row("wake", "wakeup, nobody else in the queue", "ns", wake("plain", 0)),
+    Row("wake", "wakeup, no other waiter in the queue", "ns", wake("plain", 0)),
     Row("wake", "wakeup, 8 other waiters in the queue", "ns", wake("plain", 8)),
     Row("wake", "the same, with retpolines", "ns", wake("retpoline", 8)),
     Row(
@@ -258,7 +258,7 @@ ROWS = (
     ),
     Row(
         "inode",
-        "file creation, in fs/inode.c, ext4",
+        "file creation on ext4, part in fs/inode.c",
         "instructions",
         inode_insns("create"),
         readme=True,

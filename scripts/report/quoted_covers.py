@@ -25,13 +25,13 @@ def rhashtable(of):
         )
 
     yield passage(
-        "it takes {:.1f} ns for a lookup at random among 2^12 entries and {:.1f} among 2^19, "
+        "a random lookup takes {:.1f} ns among 2^12 entries and {:.1f} among 2^19, "
         "where chains with one bucket per entry take {:.1f} and {:.1f}",
         *lookups("rhashtable"),
         *lookups("chained"),
     )
     yield passage(
-        "the first 2^19 inserts, with its growth, take {:.1f} times as long",
+        "The first 2^19 inserts, which include its growth, take {:.1f} times as long",
         of.figure("index", "first_fill_rhashtable") / of.figure("index", "first_fill_chained"),
     )
 
@@ -48,7 +48,7 @@ def ext4_dirhash(of):
 
 def vfs(of):
     yield passage(
-        "an inode examines {:.0f} times the nodes on an ext4",
+        "of an inode on ext4 examines {:.0f} times the nodes",
         measured.pattern("ext4 64 of 8192")(of)[0],
     )
     yield passage(

@@ -51,8 +51,8 @@ def filtered_wakeups(of):
         for cache in ("", "_cold")
     ]
     yield passage(
-        "Second runs of mainline took {:.2f} to {:.2f} of the first runs' time, and {:.2f} to "
-        "{:.2f} of it out of the cache",
+        "second runs of mainline took {:.2f} to {:.2f} of the first runs' time, and {:.2f} to "
+        "{:.2f} of it with the entries out of the cache",
         *(edge(one) for one in again for edge in (min, max)),
     )
     yield passage("512 tasks that waited for buffers: {:.2f}, and {:.3f}", *worst_herd(of))
@@ -159,7 +159,7 @@ def page_index(of):
         for bits in (20, 12)
     ]
     yield passage(
-        "a second run of mainline took {:.2f} to {:.2f} of the first one's time in these)",
+        "a second run of mainline took {:.2f} to {:.2f} of the first run's time)",
         min(again),
         max(again),
     )
@@ -168,8 +168,8 @@ def page_index(of):
         *(edge(one) for one in changes for edge in (min, max)),
     )
     yield passage(
-        "The worst of {} cells took {:.2f} of mainline's time; the worst of a second run of "
-        "mainline took {:.2f} of the first one's.",
+        "The slowest of the {} benchmark cases took {:.2f} of mainline's time. In a second run of "
+        "mainline, the slowest case took {:.2f} of the first run's time.",
         len(bench_index.cells_of(of.get("index"), "xarray")),
         of.figure("index", "xa_worst_cell"),
         of.figure("index", "aa_worst_cell"),
@@ -195,7 +195,7 @@ def page_tables(of):
         for bits in (12, 15, 17, 20)
     ]
     yield passage(
-        "A second run of mainline took {:.2f} to {:.2f} of the first one's time in these: from",
+        "a second run of mainline took {:.2f} to {:.2f} of the first run's time: from",
         min(again),
         max(again),
     )
@@ -224,7 +224,7 @@ def page_readers(of):
     yield passage(
         "They took the lock of an index {} times", sum(one["index_acquisitions"] for one in runs)
     )
-    yield passage("They took {:.2f} to {:.2f} locks a read in all", min(taken), max(taken))
+    yield passage("In all, they took {:.2f} to {:.2f} locks per read", min(taken), max(taken))
     yield passage("waited for them {:.1f} to {:.1f} % of the time", min(shares), max(shares))
     taken = [one["acquisitions"] / one["reads"] for one in mapped]
     yield passage(
@@ -250,7 +250,7 @@ def page_atomics(of):
         )
 
     yield passage(
-        "and truncation {:.0f} times for 256",
+        "truncation takes it {:.0f} times for 256",
         256 * of.figure("atomics", "index_lock_per_page_truncate_batch_256"),
     )
     apart = []
@@ -263,13 +263,15 @@ def page_atomics(of):
         if large:
             counts.append(count("xfs", "large", operation, "together"))
         yield passage(f"{text} {{}} {{}} {'{}' if large else '-'}", *counts)
-    yield passage("mainline's differ by at most {:.1f} % in these", 100 * max(apart))
+    yield passage("mainline's numbers differ by at most {:.1f} %", 100 * max(apart))
     writes = [
         bench_atomics.of(result, "hash", case) / bench_atomics.of(result, "base", case)
         for case in bench_atomics.cases()
         if (case.operation, case.folios) == ("write", "small")
     ]
-    yield passage("writes of small folios {:.2f} to {:.2f} times as many", min(writes), max(writes))
+    yield passage(
+        "Writes of small folios take {:.2f} to {:.2f} times as many", min(writes), max(writes)
+    )
 
 
 def page_buffers(of):
@@ -294,7 +296,7 @@ def page_buffers(of):
         max(again),
     )
     yield passage(
-        "takes {:.3f} locks of a page or a device for each lookup in mainline, and {:.3f} here",
+        "a lookup takes {:.3f} locks of a page or a device in mainline, and {:.3f} with the series",
         *(
             max(
                 of.figure("buffer", f"{lock}_lock_acquisitions_per_lookup{end}")
@@ -304,7 +306,7 @@ def page_buffers(of):
         ),
     )
     yield passage(
-        "{:.3f} of mainline's lookups met another task at the lock of the device, and {:.3f} of",
+        "{:.3f} of mainline's lookups find the lock of the device held, and {:.3f} of",
         *(
             of.figure("buffer", f"private_lock_contentions_per_follow{end}")
             for end in ("_base", "")

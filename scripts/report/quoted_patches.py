@@ -52,13 +52,14 @@ def hash_pair(of):
     )
     medians = of.values("spread", "spread", "median", function="mainline")
     yield passage(
-        "its median is below 1 for {} of the {} patterns of numbers, down to {:.2f}",
+        "the median of hash() over the addresses is below 1 for {} of the {} patterns of numbers, "
+        "down to {:.2f}",
         sum(one < 1 for one in medians),
         len(medians),
         min(medians),
     )
     yield passage(
-        "A hash that waits for the one before takes {:.1f} ns instead of {:.1f}.",
+        "If each hash depends on the one before, a hash takes {:.1f} ns instead of {:.1f}.",
         *hash_times(of),
     )
     yield constant("loads of 0.5 to 2")
@@ -80,7 +81,7 @@ def mbcache_buckets(of):
     )
     cells = [measured.mbcache(op, "cold")(of)[::-1] for op in ("hit", "miss", "create_delete")]
     yield passage(
-        "these are {:.0f} instead of {:.0f}, {:.0f} instead of {:.0f}, and {:.0f} instead of "
+        "these take {:.0f} instead of {:.0f}, {:.0f} instead of {:.0f}, and {:.0f} instead of "
         "{:.0f}",
         *(one for pair in cells for one in pair),
     )
@@ -139,7 +140,7 @@ def buffers(of):
         *buffer_misses(of),
     )
     yield passage(
-        "takes {:.3f} and {:.3f} of them, creating the files {:.3f} and {:.3f}.",
+        "takes {:.3f} and {:.3f} of mainline's instructions, creating the files {:.3f} and {:.3f}.",
         *(
             of.figure("buffer", f"insn_ratio_{phase}_{size}")
             for phase in ("cold_ls", "create")
@@ -195,15 +196,15 @@ PATCHES = {
     "spread-of-golden-ratio": golden_ratio,
     "size-the-folio-wait-queues": folio_queues,
     "size-the-bit-wait-queues": bit_queues,
-    "spread-inodes-over-their-table": hash_pair,
-    "spread-mounts-and-mount-points": mounts,
+    "hash-inodes-with-hash_pair": hash_pair,
+    "hash-mounts-and-mount-points": mounts,
     "mbcache-share-one-hash-table": mbcache_buckets,
     "mbcache-bound-the-entries-by-memory": mbcache_bound,
     "posix-timers-size-the-table": timers,
     "posix-timers-take-a-lock": timers,
     "xarray-read-the-shift": xarray_shift,
-    "ask-a-page-hash": page_hash,
-    "find-buffers-of-block-devices": buffers,
+    "optional-page-hash": page_hash,
+    "lockless-hash-table-of-buffers": buffers,
     "pack-names-for-half-md4": words,
     "half-md4-s-majority": majority,
     "hashstats-show-compare": tool,

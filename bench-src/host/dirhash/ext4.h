@@ -8,6 +8,7 @@
 #define BOOTHASH_DIRHASH_EXT4_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

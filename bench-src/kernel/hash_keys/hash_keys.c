@@ -30,10 +30,10 @@
 #include <linux/hash.h>
 #include <linux/init.h>
 #include <linux/pagemap.h>
-#include <linux/pagevec.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/vmalloc.h>
+#include <linux/writeback.h>
 
 #define MOST_KEYS	BIT(20)
 
@@ -80,8 +80,8 @@ static void visit_folios(struct inode *inode, struct hash_keys *to,
 	}
 }
 
-static void add_pages(struct inode *inode, struct folio *folio,
-		      struct hash_keys *to)
+static void add_page_keys(struct inode *inode, struct folio *folio,
+			  struct hash_keys *to)
 {
 	long i;
 
@@ -91,11 +91,11 @@ static void add_pages(struct inode *inode, struct folio *folio,
 
 static void visit_pages(struct inode *inode, struct hash_keys *to)
 {
-	visit_folios(inode, to, add_pages);
+	visit_folios(inode, to, add_page_keys);
 }
 
-static void add_buffers(struct inode *inode, struct folio *folio,
-			struct hash_keys *to)
+static void add_buffer_keys(struct inode *inode, struct folio *folio,
+			    struct hash_keys *to)
 {
 	struct buffer_head *head, *bh;
 
@@ -113,7 +113,7 @@ static void add_buffers(struct inode *inode, struct folio *folio,
 static void visit_buffers(struct inode *inode, struct hash_keys *to)
 {
 	if (sb_is_blkdev_sb(inode->i_sb))
-		visit_folios(inode, to, add_buffers);
+		visit_folios(inode, to, add_buffer_keys);
 }
 
 static void visit_device(struct inode *inode, struct hash_keys *to)

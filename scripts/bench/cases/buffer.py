@@ -75,6 +75,7 @@ CPUS = 4
 BUFFERS = ("fs/buffer.o", "fs/buffer_hash.o")
 PAGE_CACHE = {
     "__filemap_get_folio",
+    "__filemap_get_folio_mpol",
     "filemap_get_entry",
     "folio_mark_accessed",
     "folio_unlock",
@@ -85,6 +86,7 @@ PAGE_CACHE = {
 LOCKS = ("_raw_spin_lock", "_raw_spin_unlock")
 # Where the base looks a buffer up in the page cache; as it is inlined.
 SLOW = ("find_get_block_common", "__find_get_block_slow")
+SLOW_FIND = ("__filemap_get_folio", "__filemap_get_folio_mpol")  # of 6.12, of 7.3
 FIND = "buffer_hash_find"
 PRIVATE_LOCK = "&mapping->i_private_lock"
 
@@ -231,7 +233,7 @@ def lookups(segment, kind):
         return sum(segment.calls[caller, to] for caller in SLOW)
 
     return {
-        "misses": segment.entries[FIND] if kind == "ours" else calls("__filemap_get_folio"),
+        "misses": segment.entries[FIND] if kind == "ours" else sum(map(calls, SLOW_FIND)),
         "private_locks": calls("_raw_spin_lock"),
         "folio_locks": calls("folio_unlock"),
     }

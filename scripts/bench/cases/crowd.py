@@ -57,6 +57,9 @@ TIMERS = (
     "__posix_timers_find",
     "do_timer_create",
     "posix_timer_add",
+    # Of 7.3.
+    "lock_timer",
+    "posix_timer_add_at",
 )
 SETS = ("find_css_set", "find_existing_css_set", "compare_css_sets")
 LOCKS = ("posix_lock_inode", "posix_locks_deadlock", "what_owner_is_waiting_for")

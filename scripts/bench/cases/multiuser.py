@@ -73,7 +73,7 @@ CODE = {
     r"insert_inode_locked4?|__(insert|remove)_inode_hash",
     "mount": r"_*lookup_mnt|lookup_mountpoint",
     "buffer": r"_*find_get_block\w*|bdev_getblk|__getblk_slow|_*buffer_hash_\w+",
-    "page": r"filemap_get_entry|__filemap_get_folio|filemap_get_read_batch|"
+    "page": r"filemap_get_entry|__filemap_get_folio(_mpol)?|filemap_get_read_batch|"
     r"xas_(load|start|descend)|page_hash_\w+",
     "folio_wait": r"folio_wake_bit|folio_wait_bit_common|wake_page_function",
     "bit_wait": r"_*(inode_bit|bit|var)_waitqueue\w*|_*wake_up_(bit|var|hashed|counted)|"
