@@ -57,7 +57,7 @@ help:
 	echo "  make distclean     remove all of build/"
 	echo
 	echo "Variables:"
-	echo "  KERNEL=PATH        another 6.12.y tree or tarball (else Debian's linux-source-6.12"
+	echo "  KERNEL=PATH        another tree or tarball of BASE (else Debian's linux-source-6.12"
 	echo "                     or, where apt has none, the tarball of kernel.org)"
 	echo "  KERNEL_URL=        folder to fetch that tarball from, with sha256sums.asc"
 	echo "  KERNEL_SHA256=     its checksum, instead of the one in that list"

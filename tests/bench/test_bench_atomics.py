@@ -187,6 +187,7 @@ def test_faults_must_be_as_asked_for():
     one = segment(1)
     one.entries["filemap_fault"] = 4
     bench_atomics.check_faults(Case("ext4", "small", "fault", "one", 4), one)
+    bench_atomics.check_faults(Case("xfs", "large", "fault", "one", 16), one)
     with pytest.raises(common.Failure, match="fault together 4: filemap_fault.* 4 t"):
         bench_atomics.check_faults(Case("ext4", "small", "fault", "together", 4), one)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A target of make for another base, which a process chooses once."""
+"""A program for another base, which a process chooses once."""
 
 import os
 import subprocess
@@ -11,11 +11,16 @@ from common import ROOT
 
 
 def make(verb: str, base: str) -> str:
-    """What it prints; skips the test if the archive no longer has that kernel."""
+    """What a target of make prints."""
+    return run(base, "scripts/cli.py", verb)
+
+
+def run(base: str, *words: str) -> str:
+    """What a Python program prints; skips the test if the archive no longer has that kernel."""
     done = subprocess.run(
-        [sys.executable, "scripts/cli.py", verb],
+        [sys.executable, *words],
         cwd=ROOT,
-        env=os.environ | {"BASE": base},
+        env=os.environ | {"BASE": base, "PYTHONPATH": str(ROOT / "scripts")},
         text=True,
         capture_output=True,
     )

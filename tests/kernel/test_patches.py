@@ -43,8 +43,8 @@ HOT = (
 OPTIONAL = {
     "dcache: count lookups": ("fs/dcache.o", "fs/namei.o"),
     "fs: count lookups": ("fs/inode.o",),
-    "mm/filemap: ask a page hash": ("mm/filemap.o",),
-    "fs/buffer: find buffers": ("block/bdev.o", "mm/migrate.o"),
+    "mm/filemap: add an optional page hash": ("mm/filemap.o",),
+    "fs/buffer: add an optional lockless hash table": ("block/bdev.o", "mm/migrate.o"),
 }
 # Without ACPI only the first core of a socket is found.
 SOCKETS = ("-smp", "sockets=4")

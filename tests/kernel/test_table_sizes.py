@@ -3,6 +3,7 @@
 
 import os
 import re
+import struct
 
 import pytest
 
@@ -272,6 +273,20 @@ def test_nothing_is_no_size(kernel):
     tables, warnings, _ = boot(kernel, "hash_entries=")
     assert warnings == ["hash_entries: expected NAME:BUCKETS, ignoring ''"]
     assert tables["dentry"]["sized-by"] == "memory"
+
+
+def test_sizes_in_a_bootconfig(kernel):
+    """They stand behind the initramfs, and the kernel reads them after its early parameters."""
+    text = b"kernel.hash_entries = uid:2K\nkernel.dhash_entries = 4K\nkernel.hash_memory = 4G\0"
+    sizes = struct.pack("<II", len(text), sum(text))
+    guest = vm.Guest(kernel, "cat /proc/hashstats", append="bootconfig")
+    with open(guest.folder / "initramfs", "ab") as file:
+        file.write(text + sizes + b"#BOOTCONFIG\n")
+    with guest:
+        tables = hashstats_file.parse(guest.finish().output)
+    assert tables["uid"]["buckets"] == 2 * K
+    assert tables["dentry"]["buckets"] == 4 * K
+    assert tables["bit_wait"]["buckets"] == SIZES["4G"]["bit_wait"]
 
 
 def test_too_many_sizes(kernel):

@@ -21,12 +21,12 @@ IGNORED = [
 ]
 # What a patch justifies in its message.
 JUSTIFIED = {
+    "mm: size all large system hash tables from one parameter": ["UNDOCUMENTED_SETUP"],
     "proc: show the hash tables of the kernel in /proc/hashstats": ["EXPORT_SYMBOL"],
     "XArray: read the shift of the first node only": ["AVOID_BUG"],
-    "fs/buffer: find buffers of block devices by device and block": ["CAMELCASE"],
-    "ext4: let half-MD4's majority wait for less": ["MACRO_ARG_REUSE"],
-    "sched/wait: call the wake functions of bit waiters that match": ["MACRO_ARG_REUSE"],
-    "mm/filemap: call the wake functions of waiters for the folio": ["WAITQUEUE_ACTIVE"],
+    "fs/buffer: add an optional lockless hash table of buffers": ["CAMELCASE"],
+    "ext4: shorten the dependency chain of half-MD4's majority": ["MACRO_ARG_REUSE"],
+    "mm/filemap: call wake functions of matching folio waiters only": ["WAITQUEUE_ACTIVE"],
     "tools/hashstats: show, compare and size hash tables": ["EXECUTE_PERMISSIONS"],
 }
 
