@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 # What a user may set, handed to the scripts as environment.
 export KERNEL BASE TOPIC MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR \
-	RESULTS KEEP TESTS SUITES KERNEL_URL KERNEL_SHA256 V
+	RESULTS KEEP TESTS SUITES KERNEL_URL KERNEL_SHA256 FLAVOUR V
 
 .PHONY: help python setup tree export mail check-series check-bases kernel deb boot shell \
 	kunit lint test test-long bench bench-compare report install-tools \
@@ -69,7 +69,9 @@ help:
 	echo "  QUICK=1 LONG=1     bench: a minute each, or hours each"
 	echo "  FORCE=1            tree, export: drop what stands against it"
 	echo "  CONFIG=PATH        deb: kernel configuration to start from"
-	echo "  DEBUG=1            deb: keep debug information"
+	echo "  FLAVOUR=cloud      deb: Debian's configuration to start from, cloud or amd64 (else"
+	echo "                     that of the running kernel)"
+	echo "  DEBUG=1            deb: packages of debug information too"
 	echo "  PREFIX=/usr/local  install-tools, uninstall-tools: below this folder"
 	echo "  DESTDIR=           install-tools, uninstall-tools: put before PREFIX"
 	echo "  RESULTS=PATH       report: results of another machine (else of this one)"

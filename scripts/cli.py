@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """The entry of every make target: cli.py VERB, or cli.py bench NAME."""
 
+import errno
 import importlib
 import io
 import os
 import sys
 
-from common import Failure, die
+from common import DISK_FULL, Failure, die
 
 # Verb of the Makefile: module and function that does it.
 VERBS = {
@@ -65,6 +66,11 @@ def main() -> int:
         # The reader went away (make help | head).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        print(f"boothash: {DISK_FULL}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("boothash: interrupted", file=sys.stderr)
         return 130

@@ -24,10 +24,9 @@ GROUPS = {
     "xfs": "xfsprogs",
     "disk": "mmdebstrap uidmap",
     "deb": "debhelper dpkg-dev openssl",
-    "types": "pahole",
+    "types": "pahole libdw-dev",
     "picture": "python3-matplotlib",
     "dump": "python3-libkdumpfile makedumpfile",
-    "debian-config": "linux-config-6.12",
 }
 # On a machine without apt: the programs and headers of a group.
 PROGRAMS = {

@@ -1,139 +1,202 @@
 # SPDX-License-Identifier: GPL-2.0
 """make deb: Debian packages of the patched kernel for a real machine, and of the
-program that reads its /proc/hashstats."""
+program that reads its /proc/hashstats.
 
-import gzip
-import lzma
+The packages appear in build/deb/ when all of them are complete. The kernel's own
+make goes on where an interrupted build stopped.
+"""
+
 import os
+import re
+import shlex
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
-from common import BUILD, die, flag, lock, run, setting, step
+from common import BUILD, ROOT, die, disk, flag, lock, run, step
 from common.packages import ensure_packages
-from kernel import build, kconfig
+from kernel import build, distribution, kconfig, object_count, pahole
 from series import compose, gitcmd, source, worktree
 from tool import debian_package
 
-OPENERS: dict[str, Callable[..., IO[str]]] = {".gz": gzip.open, ".xz": lzma.open}
-OURS = """\
+RESULT = BUILD / "deb"
+# What README says that the kernel has, and BTF, which hashstats and tracers read.
+ADVERTISED = """\
 CONFIG_HASHSTATS=y
-CONFIG_LOCALVERSION="-boothash"
-# CONFIG_LOCALVERSION_AUTO is not set
+CONFIG_BUFFER_HASH=y
+CONFIG_PAGE_HASH=y
+CONFIG_DEBUG_INFO_BTF=y
 """
-# A distribution's configuration names its own certificates, which are not in
-# the kernel's source.
-NO_KEYS = """\
+# A distribution's configuration names certificates that are not in the kernel's
+# source. A key of this build signs the modules; else loading one taints the kernel.
+KEYS = """\
 CONFIG_SYSTEM_TRUSTED_KEYS=""
 CONFIG_SYSTEM_REVOCATION_KEYS=""
 CONFIG_MODULE_SIG_KEY="certs/signing_key.pem"
+CONFIG_MODULE_SIG_ALL=y
 """
-NO_DEBUG = """\
-CONFIG_DEBUG_INFO_NONE=y
-# CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT is not set
-# CONFIG_DEBUG_INFO_DWARF4 is not set
-# CONFIG_DEBUG_INFO_DWARF5 is not set
-# CONFIG_DEBUG_INFO_BTF is not set
+# BTF is made from debug information; a configuration that has some keeps its kind.
+FOR_BTF = """\
+CONFIG_BPF_SYSCALL=y
+# CONFIG_DEBUG_INFO_REDUCED is not set
+# CONFIG_DEBUG_INFO_SPLIT is not set
 """
-
-
-def start() -> tuple[str, Path]:
-    """(text, origin) of the configuration to begin with."""
-    named = setting("CONFIG")
-    if named:
-        path = Path(named).expanduser()
-        if not path.is_file():
-            die(
-                f"CONFIG={named}: no such file; accepted: a kernel configuration, plain, .gz or .xz"
-            )
-    else:
-        path = running_config() or debian_config()
-    opener = OPENERS.get(path.suffix, open)
-    try:
-        with opener(path, "rt") as handle:
-            text = handle.read()
-    except (OSError, UnicodeDecodeError, lzma.LZMAError) as error:
-        die(
-            f"{path}: cannot be read ({error}); accepted: a kernel configuration, plain, .gz or .xz"
-        )
-    if not kconfig.values(text):
-        die(f"{path}: not a kernel configuration: no CONFIG_ line in it")
-    return text, path
-
-
-def running_config() -> Path | None:
-    for path in (Path("/boot/config-" + os.uname().release), Path("/proc/config.gz")):
-        if path.is_file() and os.access(path, os.R_OK):
-            return path
-    return None
-
-
-def debian_config() -> Path:
-    ensure_packages("debian-config")
-    arch = run(["dpkg", "--print-architecture"]).stdout.strip()
-    path = Path(f"/usr/src/linux-config-{source.base_name()}", f"config.{arch}_none_{arch}.xz")
-    if not path.is_file():
-        die(f"{path}: not there; give CONFIG=")
-    return path
+DWARF = """\
+# CONFIG_DEBUG_INFO_NONE is not set
+CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT=y
+"""
+# Bytes on the disk for each object with debug information, its share of the
+# kernel, modules and packages included; packages with DWARF need more.
+PER_OBJECT, PER_OBJECT_DEBUG = 1.3e6, 2.2e6
+# For the description of the package linux-image; one line is one line there.
+UNSIGNED = """\
+ .
+ This kernel has the boothash patches: hash tables that are sized at boot, and
+ /proc/hashstats, which shows them. The package boothash-tools reads that file.
+ .
+ It is not signed. With Secure Boot the boot loader refuses it: sign it with a
+ key of your own that mokutil has enrolled, or switch Secure Boot off. Debian's
+ kernels stay installed beside it and start as before.
+"""
+DESCRIBED = r"^ files, version:"  # the last line of mkdebian's own description
 
 
 def deb() -> None:
     ensure_packages("source", "build", "deb")
-    text, origin = start()
-    print(f"  configuration: {origin}")
+    start = distribution.start()
+    print(f"  configuration: {start.path}")
+    words = [*pahole.words(), f"KBUILD_BUILD_VERSION={revision()}"]
     commit = compose.compose()
     with lock(BUILD / "build.lock"):
         src = worktree.checkout("deb", commit, patterns=())
-        obj = src.parent / "obj"
-        extra: list[kconfig.Fragment] = [NO_KEYS, *([] if flag("DEBUG") else [NO_DEBUG])]
-        kconfig.configure(src, obj, [OURS], extra, build.make, start=text)
-        compile_all(src, obj)
-        packages = package(src, obj)
+        obj = src.parent / start.name / "obj"
+        configure(src, obj, start, words)
+        compile_all(src, obj, words)
+        packages = publish(package(src, obj, words))
     report(packages)
 
 
-def compile_all(src: Path, obj: Path) -> None:
+def revision() -> int:
+    """Grows with each commit of this repository, so that a later package is newer."""
+    if not (ROOT / ".git").exists():
+        return 1
+    return int(gitcmd.out("rev-list", "--count", "HEAD", repo=ROOT))
+
+
+def version() -> str:
+    return f"{source.version()}-{revision()}"
+
+
+def configure(src: Path, obj: Path, start: distribution.Start, words: list[str]) -> None:
+    before = kconfig.values(start.text)
+    wanted = f'{ADVERTISED}CONFIG_LOCALVERSION="{start.localversion}"\n'
+    wanted += "# CONFIG_LOCALVERSION_AUTO is not set\n"
+    extra = [KEYS, FOR_BTF] if has_dwarf(before) else [KEYS, FOR_BTF, DWARF]
+    kconfig.configure(
+        src,
+        obj,
+        [wanted],
+        list[kconfig.Fragment](extra),
+        lambda *targets, log: build.make(*targets, *words, log=log),
+        start=start.text,
+    )
+    after = kconfig.values((obj / ".config").read_text())
+    for symbol in kconfig.values(wanted + "".join(extra)):
+        old, new = before.get(symbol, "n"), after.get(symbol, "n")
+        print(f"  set: {symbol}={new}" + (f" (was {old})" if old != new else ""))
+
+
+def has_dwarf(config: dict[str, str]) -> bool:
+    return any(re.match(r"CONFIG_DEBUG_INFO_DWARF", name) for name in config if config[name] == "y")
+
+
+def compile_all(src: Path, obj: Path, words: list[str]) -> None:
     log = obj.parent / "build.log"
+    last = obj.parent / "objects"  # of the last whole build
+    config = kconfig.values((obj / ".config").read_text())
+    expected = int(last.read_text()) if last.is_file() else object_count.estimate(src, config)
+    each = PER_OBJECT_DEBUG if flag("DEBUG") else PER_OBJECT
+    disk.require(obj.parent, expected * each - disk.used(obj), "the build")
     with step("build kernel and modules") as progress:
-        progress.note = lambda: f"{build.objects(log)} objects"
-        build.make(src, obj, "all", log=log, what="the build of the kernel")
+        progress.note = remaining(obj, expected)
+        build.make(src, obj, "all", *words, log=log, what="the build of the kernel")
+    last.write_text(str(made(obj)))
 
 
-def package(src: Path, obj: Path) -> list[Path]:
+def made(obj: Path) -> int:
+    return sum(name.endswith(".o") for _, _, names in os.walk(obj) for name in names)
+
+
+def remaining(obj: Path, expected: int) -> Callable[[], str]:
+    """What a running build says of itself: objects, and minutes when it can tell."""
+    begin, before = time.monotonic(), made(obj)
+
+    def note() -> str:
+        now = made(obj)
+        text = f"{now} of about {max(now, expected)} objects"
+        seconds = time.monotonic() - begin
+        if now < expected and now - before > 100:
+            left = (expected - now) * seconds / (now - before)
+            text += f", about {left / 60:.0f} min to go"
+        return text
+
+    return note
+
+
+def package(src: Path, obj: Path, words: list[str]) -> list[Path]:
     for old in obj.parent.glob("*.deb"):
         old.unlink()
     name, mail = gitcmd.identity() or compose.NOBODY
-    words = [
-        f"KDEB_PKGVERSION={source.version()}-1",
+    description = obj.parent / "description"
+    description.write_text(UNSIGNED)
+    describe = f"sed -i {shlex.quote(f'/{DESCRIBED}/r {description}')} debian/control"
+    environment = [
+        f"KDEB_PKGVERSION={version()}",
         "KDEB_CHANGELOG_DIST=unstable",
         f"DEBFULLNAME={name}",
         f"DEBEMAIL={mail}",
+        *([] if flag("DEBUG") else ["DEB_BUILD_PROFILES=pkg.linux-upstream.nokerneldbg"]),
     ]
+    words = [*words, f"DPKG_FLAGS=--hook-binary={shlex.quote(describe)}"]
     with step("make Debian packages"):
         run(
-            ["env", *words, *build.make_command(src, obj, "bindeb-pkg")],
+            ["env", *environment, *build.make_command(src, obj, "bindeb-pkg", *words)],
             log=obj.parent / "package.log",
             env=build.environment(),
             what="make bindeb-pkg",
         )
-        debian_package.build(obj.parent, f"{source.version()}-1", name, mail)
+        debian_package.build(obj.parent, version(), name, mail)
     # Debian's own linux-libc-dev must stay: programs are built with it.
-    return [
+    packages = [
         path
         for path in sorted(obj.parent.glob("*.deb"))
         if not path.name.startswith("linux-libc-dev")
     ]
+    for beginning in ("linux-image-", debian_package.PACKAGE):
+        if not any(path.name.startswith(beginning) for path in packages):
+            die(f"make bindeb-pkg left no package {beginning}; full log: {obj.parent}/package.log")
+    return packages
+
+
+def publish(packages: list[Path]) -> list[Path]:
+    """Move complete packages to their place; those of earlier builds go."""
+    RESULT.mkdir(exist_ok=True)
+    for path in packages:
+        for old in RESULT.glob(f"{path.name.partition('_')[0]}_*.deb"):
+            old.unlink()
+        path.rename(RESULT / path.name)
+    return [RESULT / path.name for path in packages]
 
 
 def report(packages: list[Path]) -> None:
-    if not packages:
-        die("make bindeb-pkg left no package")
     for path in packages:
         print(f"  {path} ({path.stat().st_size / 1e6:.1f} MB)")
-    image = next(p for p in packages if p.name.startswith("linux-image"))
+    image = next(p for p in packages if re.match(r"linux-image-[^_]*(?<!-dbg)_", p.name))
     tools = next(p for p in packages if p.name.startswith(debian_package.PACKAGE))
     sudo = "" if os.geteuid() == 0 else "sudo "
     print("Install and boot it:")
     print(f"  {sudo}apt install {image} {tools}")
     print(f"  {sudo}reboot     # the boot menu keeps the old kernel")
     print("Then: sudo hashstats")
+    print("To go back:")
+    print(f"  {sudo}apt remove {image.name.partition('_')[0]} {debian_package.PACKAGE}")
