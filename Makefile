@@ -11,8 +11,8 @@ export KERNEL BASE TOPIC MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DE
 	RESULTS KEEP TESTS SUITES KERNEL_URL KERNEL_SHA256 FLAVOUR V
 
 .PHONY: help python setup tree export mail check-series check-bases kernel deb boot shell \
-	kunit lint test test-long bench bench-compare report install-tools \
-	uninstall-tools clean distclean
+	kunit lint test test-long test-machine bench bench-compare report \
+	install-tools uninstall-tools clean distclean
 .NOTPARALLEL:
 .SUFFIXES:
 # A script's one line is enough; make's own echo of the command is not wanted.
@@ -27,7 +27,9 @@ help:
 	echo "  make kunit         run the KUnit suites in one guest and show the kernel's report"
 	echo "  make test          everything that CI runs"
 	echo "  make lint          its first stage: ruff, mypy, codespell and shellcheck, silent if fine"
-	echo "  make test-long     sanitizer kernels, stress, every memory size"
+	echo "  make test-long     sanitizer kernels, stress, every memory size, test-machine"
+	echo "  make test-machine  packages of make deb FLAVOUR=cloud in a Debian machine: boot,"
+	echo "                     load, sizes, reboot, removal; as root, takes hours when emulated"
 	echo
 	echo "  make tree          compose base + series + new files into a git tree in build/"
 	echo "  make export        write that tree's commits back to series/ and the new files"
@@ -94,7 +96,7 @@ python:
 
 # Each verb is a function in scripts/; cli.py knows which.
 setup tree export mail check-series check-bases kernel deb boot shell kunit lint test test-long \
-bench-compare report install-tools uninstall-tools clean distclean: python
+test-machine bench-compare report install-tools uninstall-tools clean distclean: python
 	$(SCRIPT) $@
 
 bench: bench-all

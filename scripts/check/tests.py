@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make test and make test-long: prepare, then hand over to pytest."""
+"""make test, make test-long and make test-machine: prepare, then hand over to pytest."""
 
 import os
 import shlex
@@ -38,3 +38,8 @@ def test() -> None:
 
 def test_long() -> None:
     pytest("long")
+
+
+def test_machine() -> None:
+    """The part of it that builds Debian's configuration."""
+    pytest("long", "tests/long/test_machine.py")
