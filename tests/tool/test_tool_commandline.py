@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from toyhashstats import FOLDER, SAMPLES, TOOL, environment, file, hashstats, said, table
+from toykernel import ROOT
 
 AFTER = SAMPLES / "after.hashstats"
 GOOD = file(table("dentry", 10, 5))
@@ -164,3 +165,13 @@ def test_json_tells_whether_it_counts():
     for word, value in (("on", True), ("off", False)):
         document = json.loads(said("-j", "-f", "-", text=file(table("uid", 8), counting=word)))
         assert document["counting"] is value
+
+
+def test_example_of_the_page_for_administrators():
+    """Its second worked example is what the tool prints of a sample."""
+    page = (ROOT / "Documentation/admin-guide/hashstats-debian.rst").read_text()
+    example = page.partition("# hashstats advise --shrink inode dentry page --apply-grub\n")[2]
+    lines = said(
+        "advise", "--shrink", "inode", "dentry", "page", "--memory", "512M", "-f", AFTER
+    ).splitlines()
+    assert example.splitlines()[: len(lines)] == [f"\t{line}" if line else "" for line in lines]
