@@ -28,7 +28,10 @@ def main(path: str) -> None:
 
 def answer(script: bytes) -> bytes:
     done = subprocess.run(
-        ["sh", "-e"], input=script, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ["sh", "-ec", script],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     return f"{done.returncode} {done.stdout.hex()}\n".encode()
 
