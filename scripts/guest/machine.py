@@ -122,14 +122,18 @@ class Machine:
                 return
             time.sleep(0.05)
 
-    def _lines(self, name: str) -> list[str]:
+    def _text(self, name: str) -> str:
         path = self.folder / name
+        # QEMU may not have made it yet.
         text = path.read_text(errors="replace") if path.exists() else ""
-        return text.replace("\r", "").splitlines()[-SHOWN:]
+        return text.replace("\r", "")
+
+    def _lines(self, name: str) -> list[str]:
+        return self._text(name).splitlines()[-SHOWN:]
 
     @property
     def console(self) -> str:
-        return (self.folder / "console").read_text(errors="replace").replace("\r", "")
+        return self._text("console")
 
     def _fail(self, kind: str, reason: str, details: Iterable[str] = ()) -> NoReturn:
         raise GuestError(kind, reason, [*details, "console:", *self._lines("console")])
