@@ -14,7 +14,7 @@ from common import BUILD, ROOT, die, lock, run
 from guest import accelerator as accelerators
 from guest import vm
 
-SOURCE = ROOT / "scripts/bench/plugin/symbol_counts.c"
+SOURCES = ROOT / "scripts/bench/plugin"
 FOLDER = BUILD / "plugin"
 # Newest first: a QEMU takes old versions too, but with the newer prototypes.
 APIS = (4, 3, 2, 1)
@@ -48,13 +48,13 @@ class Segment:
 
 
 @functools.cache
-def plugin() -> Path:
-    """The plugin, built for the installed QEMU, which must load it."""
+def plugin(name: str = "symbol_counts") -> Path:
+    """A plugin, built for the installed QEMU, which must load it."""
     said: str | None = "no answer"
     for api in APIS:
-        path = FOLDER / f"symbol_counts-{api}.so"
+        path = FOLDER / f"{name}-{api}.so"
         with lock(FOLDER / "plugin.lock"):
-            compile_plugin(path, api)
+            compile_plugin(path, SOURCES / f"{name}.c", api)
         said = trial(path)
         if not said:
             return path
@@ -65,8 +65,9 @@ def plugin() -> Path:
     )
 
 
-def compile_plugin(path: Path, api: int) -> None:
-    if path.is_file() and path.stat().st_mtime > SOURCE.stat().st_mtime:
+def compile_plugin(path: Path, source: Path, api: int) -> None:
+    newest = max(one.stat().st_mtime for one in (source, *SOURCES.glob("*.h")))
+    if path.is_file() and path.stat().st_mtime > newest:
         return
     run(
         [
@@ -80,7 +81,7 @@ def compile_plugin(path: Path, api: int) -> None:
             f"-DAPI={api}",
             "-o",
             path,
-            SOURCE,
+            source,
         ],
         what="building the QEMU plugin",
     )

@@ -9,8 +9,7 @@
  * or does it through a pointer, and how many of the instructions are atomic.
  * Lines of "segment label" alone begin a segment, so that an empty one shows.
  *
- * A marker is the seven-byte no-op `nopl 0x6268LLKK(%rax)` in user space: KK is
- * 1 to open a segment and 2 to close it, LL its label.  The block that opens a
+ * A marker (x86.h) opens a segment or closes it.  The block that opens a
  * segment is not part of it, the block that closes it is.
  *
  * For guests of one CPU: then nothing here runs twice at a time, and an
@@ -21,7 +20,6 @@
  * there on nothing is counted until the IRET that belongs to it.
  *
  * Compiled with -DAPI=N, the version of the plugin API.
- * QEMU comes without a header; these are the prototypes that we use.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,69 +28,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
-typedef uint64_t qemu_plugin_id_t;
-typedef void (*qemu_plugin_vcpu_udata_cb_t)(unsigned int cpu, void *data);
-
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-
-typedef struct qemu_info_t {
-	const char *target_name;
-	struct {
-		int min;
-		int cur;
-	} version;
-	bool system_emulation;
-	struct {
-		int smp_vcpus;
-		int max_vcpus;
-	} system;
-} qemu_info_t;
-
-enum qemu_plugin_cb_flags {
-	QEMU_PLUGIN_CB_NO_REGS,
-	QEMU_PLUGIN_CB_R_REGS,
-	QEMU_PLUGIN_CB_RW_REGS,
-};
-
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
-		void (*cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb));
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
-		qemu_plugin_vcpu_udata_cb_t cb,
-		enum qemu_plugin_cb_flags flags, void *data);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
-		qemu_plugin_vcpu_udata_cb_t cb,
-		enum qemu_plugin_cb_flags flags, void *data);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,
-						 size_t index);
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
-#if API >= 3
-size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *to,
-			     size_t size);
-#else
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
-#endif
-
-EXPORT int qemu_plugin_version = API;
-EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
-			       int argc, char **argv);
+#include "x86.h"
 
 #define SLOT_BITS	16
 #define SLOTS		(1 << SLOT_BITS)
-#define MARKER_SIZE	7
 #define BRANCH_SIZE	5
-#define IRET_SIZE	2
-#define INSN_MAX	15
 #define SKIPPED_MAX	256
-#define OPEN		1
-#define CLOSE		2
-/* Addresses of the kernel have the highest bit. */
-#define KERNEL		(1ULL << 63)
 
 struct block {
 	uint64_t address;
@@ -210,50 +151,6 @@ static void on_marker(unsigned int cpu, void *data)
 	}
 }
 
-static bool copy_code(const struct qemu_plugin_insn *insn, uint8_t *code,
-		      size_t size)
-{
-#if API >= 3
-	return qemu_plugin_insn_data(insn, code, size) == size;
-#else
-	memcpy(code, qemu_plugin_insn_data(insn), size);
-	return true;
-#endif
-}
-
-/* Whether an instruction has this size; its bytes, if so. */
-static bool read_code(const struct qemu_plugin_insn *insn, uint8_t *code,
-		      size_t size)
-{
-	return qemu_plugin_insn_size(insn) == size && copy_code(insn, code, size);
-}
-
-static bool is_prefix(uint8_t byte)
-{
-	static const uint8_t prefixes[] = { 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65,
-					    0x66, 0x67, 0xf2, 0xf3 };
-
-	return memchr(prefixes, byte, sizeof(prefixes));
-}
-
-/* With the prefix LOCK, or XCHG with memory, which needs none. */
-static bool is_atomic(const struct qemu_plugin_insn *insn)
-{
-	uint8_t code[INSN_MAX + 2] = { 0 };
-	size_t i = 0, size = qemu_plugin_insn_size(insn);
-
-	if (size > INSN_MAX || !copy_code(insn, code, size))
-		return false;
-	while (i < size && is_prefix(code[i]))
-		i++;
-	if (code[i] == 0xf0)
-		return true;
-	/* REX */
-	if ((code[i] & 0xf0) == 0x40)
-		i++;
-	return (code[i] == 0x86 || code[i] == 0x87) && code[i + 1] < 0xc0;
-}
-
 static size_t count_atomics(const struct qemu_plugin_tb *tb)
 {
 	size_t i, found = 0, insns = qemu_plugin_tb_n_insns(tb);
@@ -261,15 +158,6 @@ static size_t count_atomics(const struct qemu_plugin_tb *tb)
 	for (i = 0; i < insns; i++)
 		found += is_atomic(qemu_plugin_tb_get_insn(tb, i));
 	return found;
-}
-
-/* IRET of 64 bits: it ends an interrupt or an exception. */
-static bool is_return(const struct qemu_plugin_insn *insn)
-{
-	uint8_t code[IRET_SIZE];
-
-	return read_code(insn, code, sizeof(code)) && code[0] == 0x48 &&
-	       code[1] == 0xcf;
 }
 
 static bool is_skipped(uint64_t address)
@@ -280,19 +168,6 @@ static bool is_skipped(uint64_t address)
 		if (skipped[i] == address)
 			return true;
 	return false;
-}
-
-/* Kind and label of a marker, 0 for any other instruction. */
-static uintptr_t marker(const struct qemu_plugin_insn *insn)
-{
-	static const uint8_t nopl[] = { 0x0f, 0x1f, 0x80 };
-	uint8_t code[MARKER_SIZE];
-
-	if (!read_code(insn, code, sizeof(code)) ||
-	    memcmp(code, nopl, sizeof(nopl)) || code[5] != 0x68 ||
-	    code[6] != 0x62)
-		return 0;
-	return code[4] << 8 | code[3];
 }
 
 /* Where `call` and `jmp` with 32 bits of distance go, 0 for anything else. */
