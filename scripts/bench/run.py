@@ -22,6 +22,7 @@ from bench.cases import (
     htree,
     index,
     inode,
+    lines,
     mbcache,
     multiuser,
     readers,
@@ -95,6 +96,7 @@ BENCHMARKS = {
     # Linux 7.3 hides vfs_cache_pressure from other files.
     "dentry": Benchmark(dentry, 60, 230, 1200, r"(?!nodes)", base="6.12"),
     "atomics": Benchmark(atomics, 30, 90, 600, r"(aa_)?atomics"),
+    "lines": Benchmark(lines, 400, 1500, 5400),
     "multiuser": Benchmark(multiuser, 110, 1200, 6000, r"scripts|throughput|nodes"),
     "readers": Benchmark(
         readers, 40, 120, 3600, r"(mapped_)?readers_ratio|random_read_hash|.*lock"

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Cache lines that move between CPUs in each operation, with 2, 4 and 16 CPUs.
+
+Wall time on many CPUs cannot be measured with two.  What makes operations on many
+CPUs slow can be counted exactly: lines that one CPU must fetch from the cache of
+another.  Processes of a guest, one on each CPU, carry out operations on objects of
+their own and take turns.  A model of the protocol MSI counts the transfers
+(scripts/bench/plugin/lines_model.h); they are named by the object and the function.
+
+The numbers are lower bounds: caches hold everything, no CPU waits or spins for a
+lock, a line that nobody has modified costs nothing, and a table that is larger than
+what the run fills looks free.
+
+The same accesses tell how long each lock is held: instructions, and lines that move
+meanwhile, that of the lock among them.  An operation that takes the time R and holds
+one lock for D of it saturates this lock at R/D CPUs: no number of CPUs does more
+operations than R/D CPUs would (utilisation law).  For a time, a transfer counts as
+TRANSFER instructions.
+"""
+
+import collections
+from typing import Any, NamedTuple
+
+from bench import lines, record, structures, symbol_counts
+from bench.record import FOLDER, table
+from bench.rounds import alternate
+from bench.sides import TITLES, build_kernels
+from common import die, step
+
+CPUS = (2, 4, 16)
+PICTURE = FOLDER / "lines.png"
+# Shown and stored: objects of this many transfers each operation, locks of this share.
+LEAST = 0.05
+LEAST_SHARE = 0.01
+# Instructions that a CPU would execute while it waits for a line: about what processors
+# of one socket take.
+TRANSFER = 100
+# Ratios of operations that move less are those of small numbers.
+RATIO_FROM = 0.5
+# Figure -> the operations that it is the sum of.
+FIGURES = {
+    "tmpfs_create_unlink": ("tmpfs create", "tmpfs unlink"),
+    "ext4_create_unlink": ("ext4 create", "ext4 unlink"),
+    "orphan_create_unlink": ("orphan create", "orphan unlink"),
+    "setresuid": ("user setresuid",),
+    "timer": ("timer timer_create", "timer timer_delete"),
+}
+
+
+class Load(NamedTuple):
+    warm: int  # rounds that do not count
+    rounds: int
+    repeat: tuple[int, ...]  # numbers of CPUs with which the base runs twice
+
+
+LOADS = {
+    "quick": Load(warm=20, rounds=20, repeat=(2,)),
+    "usual": Load(warm=50, rounds=100, repeat=(2, 16)),
+    "long": Load(warm=100, rounds=400, repeat=CPUS),
+}
+
+
+def measure(result, load):
+    """Measure, compute the figures and print the tables."""
+    symbol_counts.plugin("lines")  # a QEMU without plugins fails before the builds
+    kernels = build_kernels(result)
+    types = {side: structures.structures(kernel) for side, kernel in kernels.items()}
+    texts = {}
+    for number, (turn, side) in enumerate(alternate(len(CPUS))):
+        cpus = CPUS[turn]
+        with step(f"{TITLES[side]}, {cpus} CPUs, {number + 1} of {2 * len(CPUS)}"):
+            observed = observe(result, side, kernels[side], types[side], cpus, load)
+        texts[side, cpus] = observed.text
+        keep(result, side, cpus, observed)
+    for cpus in load.repeat:
+        with step(f"base again, {cpus} CPUs"):
+            observed = observe(result, "again", kernels["base"], types["base"], cpus, load)
+        same = observed.text == texts["base", cpus]
+        result.run("repeat", cpus=cpus, identical=same)
+        result.figure(f"repeat_differs_{cpus}", int(not same))
+    figures(result)
+    show(result)
+    draw(rows_of_picture(result))
+
+
+def observe(result, side, kernel, types, cpus, load):
+    observed = lines.observe(kernel, types, cpus, load.warm, load.rounds, timeout=600)
+    check_known(observed, cpus)
+    result.command(f"lines-{side}", observed.command)
+    return observed
+
+
+def check_known(observed: lines.Observed, cpus: int) -> None:
+    """What has a known answer must have it, to the digit."""
+    wanted = {
+        "known lock": (1.0, "window.lock", True),
+        "known own counter": (0.0, "", True),
+        "known false sharing": (1.0, "window.slots", False),
+        "known publish": (1 / cpus, "window.published", True),
+        "known read published": (1 / cpus, "window.published", True),
+        "known uname": (1.0, "uts_sem", True),
+    }
+    for op in observed.ops:
+        if op.name not in wanted:
+            continue
+        transfers, name, shared = wanted.pop(op.name)
+        found = {(one.object, one.shared) for one in observed.hits if one.op == op.name}
+        if op.each != transfers or found - {(name, shared)}:
+            die(
+                f"{op.name} with {cpus} CPUs: {op.each} transfers each of {sorted(found)}, "
+                f"expected {transfers} of {name or 'nothing'}"
+            )
+    if wanted:
+        die(f"with {cpus} CPUs the guest did not carry out {', '.join(wanted)}")
+
+
+# What is stored.
+
+
+def keep(result, side: str, cpus: int, observed: lines.Observed) -> None:
+    for op in observed.ops:
+        if not op.counted:
+            die(f"{op.name}: all of {op.switched} operations were interrupted by another task")
+        hits = [one for one in observed.hits if one.op == op.name]
+        result.run(
+            "lines",
+            kernel=side,
+            cpus=cpus,
+            operation=op.name,
+            counted=op.counted,
+            switched=op.switched,
+            transfers=rounded(op.each),
+            insns=rounded(op.insns / op.counted),
+            objects=by(hits, op, object_of),
+            functions=by(hits, op, lambda one: one.function),
+            pairs=by(hits, op, lambda one: f"{object_of(one)}: {one.function} {one.kind}"),
+            locks=locks(observed, op),
+        )
+
+
+FALSE = ", bytes not shared"
+
+
+def object_of(hit: lines.Hit) -> str:
+    return hit.object if hit.shared else hit.object + FALSE
+
+
+def rounded(value: float) -> float:
+    return round(value, 4)
+
+
+def by(hits: list[lines.Hit], op: lines.Op, key: Any) -> dict[str, float]:
+    """Transfers for each operation, the largest first."""
+    found: collections.Counter[str] = collections.Counter()
+    for one in hits:
+        found[key(one)] += one.times
+    order = sorted(found, key=lambda name: (-found[name], name))
+    return {
+        name: rounded(found[name] / op.counted)
+        for name in order
+        if found[name] >= LEAST * op.counted
+    }
+
+
+def locks(observed: lines.Observed, op: lines.Op) -> list[dict[str, Any]]:
+    """Locks that several CPUs take, by name.
+
+    `held` are instructions for each operation, `moved` lines that move meanwhile.
+    `share` is the part of an operation during which the lock of this name is held
+    that is held longest.  Readers do not exclude each other: they are left out.
+    """
+    own = [one for one in observed.sections if one.op == op.name and one.kind == lines.EXCLUSIVE]
+    users: collections.Counter[int] = collections.Counter()
+    for one in own:
+        users[one.address] |= one.cpus
+    found: dict[str, list[lines.Section]] = {}
+    for one in own:
+        if users[one.address] & users[one.address] - 1:
+            found.setdefault(one.lock, []).append(one)
+    rows = []
+    for name, sections in found.items():
+        times: collections.Counter[int] = collections.Counter()
+        for one in sections:
+            times[one.address] += time(one)
+        share = max(times.values()) / time(op)
+        if share < LEAST_SHARE:
+            continue
+        rows.append(
+            {
+                "lock": name,
+                "locks": len(times),
+                "taken": rounded(sum(one.times for one in sections) / op.counted),
+                "held": rounded(sum(one.insns for one in sections) / op.counted),
+                "moved": rounded(sum(one.transfers for one in sections) / op.counted),
+                "share": rounded(share),
+            }
+        )
+    return sorted(rows, key=lambda row: (-row["share"], row["lock"]))
+
+
+def time(of: lines.Op | lines.Section) -> int:
+    """In instructions."""
+    return of.insns + TRANSFER * of.transfers
+
+
+# Figures.
+
+
+def each(result, side, cpus, operations, what="transfers"):
+    """The sum of some operations."""
+    return sum(
+        one[what]
+        for name in operations
+        for one in result.runs("lines", kernel=side, cpus=cpus, operation=name)
+    )
+
+
+def names(result):
+    """Operations in their order, without those that have known answers."""
+    return [
+        name
+        for name in dict.fromkeys(one["operation"] for one in result.runs("lines"))
+        if not name.startswith("known ")
+    ]
+
+
+def figures(result):
+    for figure, operations in FIGURES.items():
+        for cpus in CPUS:
+            result.figure(f"lines_{figure}_{cpus}", each(result, "ours", cpus, operations))
+            result.figure(f"lines_{figure}_{cpus}_base", each(result, "base", cpus, operations))
+    pairs = [
+        (each(result, "base", cpus, [name]), each(result, "ours", cpus, [name]))
+        for name in names(result)
+        for cpus in CPUS
+    ]
+    result.figure("worst_ratio", max(ours / base for base, ours in pairs if base >= RATIO_FROM))
+    result.figure("worst_more", max(ours - base for base, ours in pairs))
+    for side, end in (("ours", ""), ("base", "_base")):
+        for figure, operations in FIGURES.items():
+            bounds = [bound(result, side, max(CPUS), name) for name in operations]
+            result.figure(f"cpus_{figure}{end}", min(bounds))
+
+
+def bound(result, side, cpus, name):
+    """How many CPUs saturate the hottest lock of an operation; no lock: all there are."""
+    (one,) = result.runs("lines", kernel=side, cpus=cpus, operation=name)
+    share = max((lock["share"] for lock in one["locks"]), default=0)
+    return min(1 / share, cpus) if share else cpus
+
+
+# Tables and the picture.
+
+
+def show(result):
+    print("\n  transfers of each operation, base and series, by the number of CPUs")
+    table(
+        [
+            (
+                name,
+                *(
+                    f"{each(result, 'base', cpus, [name]):.2f} "
+                    f"{each(result, 'ours', cpus, [name]):.2f}"
+                    for cpus in CPUS
+                ),
+                *(f"{each(result, side, 16, [name], 'insns'):.0f}" for side in ("base", "ours")),
+            )
+            for name in names(result)
+        ],
+        ("operation", *(f"{cpus} CPUs" for cpus in CPUS), "insns, base", "series"),
+    )
+    print(f"\n  of what, with {max(CPUS)} CPUs: transfers of each operation")
+    table(list(part_rows(result, "objects")), ("operation: object", "base", "series"))
+    print(f"\n  in which function, with {max(CPUS)} CPUs")
+    table(list(part_rows(result, "functions")), ("operation: function", "base", "series"))
+    show_locks(result)
+
+
+def shown_operations():
+    return [name for operations in FIGURES.values() for name in operations]
+
+
+def part_rows(result, part):
+    """Rows of objects or functions of the operations that have figures."""
+    for name in shown_operations():
+        sides = parts(result, name, part)
+        for what in sorted(set().union(*sides), key=lambda one: (-sides[0].get(one, 0), one)):
+            yield (f"{name}: {what}", *(f"{one.get(what, 0):.2f}" for one in sides))
+
+
+def parts(result, name, part):
+    """{object or function: transfers} of base and series."""
+    return [
+        one[part]
+        for side in ("base", "ours")
+        for one in result.runs("lines", kernel=side, cpus=max(CPUS), operation=name)
+    ]
+
+
+def show_locks(result):
+    print(
+        f"\n  locks with {max(CPUS)} CPUs: how many of this name, how often one is taken for each "
+        "operation,\n  instructions that it is held, lines that move meanwhile, share of the "
+        "operation that\n  the hottest is held (a transfer counts as "
+        f"{TRANSFER} instructions), CPUs that saturate it"
+    )
+    table(list(lock_rows(result)), LOCK_HEAD)
+
+
+LOCK_HEAD = ("operation: lock", "kernel", "locks", "taken", "held", "moved", "share", "most CPUs")
+
+
+def lock_rows(result):
+    for name in shown_operations():
+        for side in ("base", "ours"):
+            for one in result.runs("lines", kernel=side, cpus=max(CPUS), operation=name):
+                for lock in one["locks"]:
+                    yield (
+                        f"{name}: {lock['lock']}",
+                        TITLES[side],
+                        lock["locks"],
+                        f"{lock['taken']:.2f}",
+                        f"{lock['held']:.0f}",
+                        f"{lock['moved']:.2f}",
+                        f"{lock['share']:.1%}",
+                        f"{1 / lock['share']:.0f}",
+                    )
+
+
+def rows_of_picture(result):
+    """[{operation, side, objects}] with the most CPUs."""
+    return [
+        {"operation": name, "side": TITLES[side], "transfers": one["transfers"]}
+        | {"objects": one["objects"]}
+        for name in shown_operations()
+        for side in ("base", "ours")
+        for one in result.runs("lines", kernel=side, cpus=max(CPUS), operation=name)
+    ]
+
+
+def draw(rows):
+    record.draw("lines", (PICTURE, PICTURE.with_suffix(".svg")), rows)
