@@ -126,6 +126,8 @@ KINDS = (
     Kind("xattr", "instructions beyond the cap", "beyond", "insns", ("system",)),
     Kind("xattr", "blocks beyond the cap", "beyond", "blocks", ("system",)),
     Kind("contention", "ns on Linux 7.3", "contention", "ns", ("op", "threads"), side="side"),
+    Kind("lines", "transfers", "lines", "transfers", ("operation", "cpus")),
+    Kind("lines", "instructions", "lines", "insns", ("operation", "cpus")),
     Kind("mbcache", "ns", "mbcache", "ns", ("op", "cache", "entries"), side="side"),
     Kind("index", "XArray, ns", "xarray", paced, INDEX, side="side"),
     Kind("index", "pages, ns", "pages", paced, INDEX, side="side"),

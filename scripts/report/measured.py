@@ -17,7 +17,7 @@ from bench.cases import halfmd4 as bench_halfmd4
 from bench.cases import herd as bench_herd
 from bench.cases import index as bench_index
 from bench.cases import mbcache as bench_mbcache
-from report import wakeups
+from report import lines, wakeups
 from report.page import heading, simple_table, wrapped
 
 PAGE = Path("results/measured.rst")
@@ -283,6 +283,22 @@ ROWS = (
         "ns",
         contended("find_inode", 2),
         readme=True,
+    ),
+    *(
+        Row(
+            "lines",
+            f"{text}, 16 CPUs",
+            "lines moved",
+            both("lines", f"lines_{figure}_16_base", f"lines_{figure}_16"),
+            ".2f",
+        )
+        for figure, text in (
+            ("tmpfs_create_unlink", "create and unlink a file, tmpfs"),
+            ("ext4_create_unlink", "the same, ext4"),
+            ("orphan_create_unlink", "the same, ext4 with orphan_file"),
+            ("setresuid", "setresuid() to a user that exists"),
+            ("timer", "create and delete a timer"),
+        )
     ),
     Row(
         "xattr",
@@ -720,6 +736,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...], Callable | None], ...] = (
     ("Functions on the keys of a running kernel", ("functions",), functions),
     ("The inode table's locks", ("inode",), locks),
     ("Two processors at once", ("contention",), contention),
+    ("Cache lines that move between CPUs", ("lines",), lines.section),
     ("The size of the dentry table", ("dentry",), dentry),
     ("Extended attributes", ("xattr", "mbcache"), xattrs),
     ("Users, quotas, timers and others", ("crowd",), None),

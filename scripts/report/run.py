@@ -16,6 +16,7 @@ from bench.cases import dentry as bench_dentry
 from bench.cases import functions as bench_functions
 from bench.cases import halfmd4 as bench_halfmd4
 from bench.cases import index as bench_index
+from bench.cases import lines as bench_lines
 from bench.record import machine, machine_name
 from bench.run import BENCHMARKS
 from common import BUILD, ROOT, die, flag, setting, write_if_changed
@@ -41,6 +42,7 @@ PICTURES = {
     "dentry": ("dentry", bench_dentry.rows_of_picture),
     "index": ("index", bench_index.rows_of_picture),
     "halfmd4": ("halfmd4", bench_halfmd4.rows_of_picture),
+    "lines": ("lines", bench_lines.rows_of_picture),
 }
 
 
@@ -106,11 +108,12 @@ def keep_results(folder, stored):
 
 def draw(results, paths):
     for name, (program, rows) in PICTURES.items():
-        record.draw(
-            program,
-            [path.with_name(path.name.format(name)) for path in paths],
-            rows(results.get(name)),
-        )
+        if results.has(name):
+            record.draw(
+                program,
+                [path.with_name(path.name.format(name)) for path in paths],
+                rows(results.get(name)),
+            )
 
 
 def write(path, texts):

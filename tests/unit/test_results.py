@@ -829,7 +829,7 @@ SERIES = ("ours", "patched", "hash", "page_hash")
 IDENTITY = """
     place folios operation how pages blocks phase crowd size hash pattern system processes files
     values op cache entries index order bits users mode threads compiler key layout foreign
-    counting names length
+    counting names length cpus
 """
 # (benchmark, kind) -> what is compared; "-" stands before what should be large.
 COMPARED = {
@@ -851,6 +851,7 @@ COMPARED = {
     ("inode", "instructions"): "all_insns insns",
     ("inode", "locks"): "acquisitions hottest",
     ("inode", "throughput"): "-rate",
+    ("lines", "lines"): "transfers insns",
     ("mbcache", "mbcache"): "ns",
     ("multiuser", "rate"): "-rate",
     ("multiuser", "count"): "kernel_insns table_insns",
@@ -951,6 +952,7 @@ def test_each_loss_is_named():
 def names(line, name, words, ratio):
     """That a line has the cell and its ratio."""
     found = re.split(r"[ ,:]+", line)
+    words = re.split(r"[ ,:]+", " ".join(words))
     return found[0] == name and ratio in found and set(words) <= set(found)
 
 
