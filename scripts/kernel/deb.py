@@ -125,7 +125,25 @@ def compile_all(src: Path, obj: Path, words: list[str]) -> None:
     with step("build kernel and modules") as progress:
         progress.note = remaining(obj, expected)
         build.make(src, obj, "all", *words, log=log, what="the build of the kernel")
+    require_versions(obj, config)
     last.write_text(str(made(obj)))
+
+
+def require_versions(obj: Path, config: dict[str, str]) -> None:
+    """With MODVERSIONS, a module that uses a symbol without a version does not load.
+
+    A compiler that is interrupted can leave its object without them, and kbuild
+    takes the object as complete.
+    """
+    if config.get("CONFIG_MODVERSIONS") != "y":
+        return
+    lines = (obj / "Module.symvers").read_text().splitlines()
+    missing = [line.split()[1] for line in lines if line.startswith("0x00000000\t")]
+    if missing:
+        die(
+            f"symbols without a version: {len(missing)}, {missing[0]} first, since a build was "
+            f"interrupted; remove {obj} and run make deb again"
+        )
 
 
 def made(obj: Path) -> int:

@@ -150,6 +150,18 @@ def test_what_is_built_already_needs_no_disk(tmp_path):
     assert disk.used(tmp_path) >= 100_000
 
 
+def test_symbols_without_versions_are_not_packaged(tmp_path):
+    """An interrupted compiler leaves them, and modules that need them do not load."""
+    versions = tmp_path / "Module.symvers"
+    versions.write_text("0x4b5c0a94\tkfree\tvmlinux\tEXPORT_SYMBOL\t\n")
+    deb.require_versions(tmp_path, {"CONFIG_MODVERSIONS": "y"})
+    with versions.open("a") as file:
+        file.write("0x00000000\tsecurity_file_ioctl\tvmlinux\tEXPORT_SYMBOL_GPL\t\n")
+    deb.require_versions(tmp_path, {})
+    with pytest.raises(Failure, match="without a version: 1, security_file_ioctl first"):
+        deb.require_versions(tmp_path, {"CONFIG_MODVERSIONS": "y"})
+
+
 # --- the packages -------------------------------------------------------------------
 
 
