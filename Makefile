@@ -29,7 +29,7 @@ help:
 	echo "  make lint          its first stage: ruff, mypy, codespell and shellcheck, silent if fine"
 	echo "  make test-long     sanitizer kernels, stress, every memory size, test-machine"
 	echo "  make test-machine  packages of make deb FLAVOUR=cloud in a Debian machine: boot,"
-	echo "                     load, sizes, reboot, removal; as root, takes hours when emulated"
+	echo "                     load, sizes, reboot, removal; as root, an hour or two"
 	echo
 	echo "  make tree          compose base + series + new files into a git tree in build/"
 	echo "  make export        write that tree's commits back to series/ and the new files"

@@ -8,7 +8,6 @@ import contextlib
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -76,17 +75,8 @@ class Machine:
         self.received = b""
 
     def __enter__(self) -> "Machine":
-        with open(self.folder / "qemu", "wb") as messages:
-            self.process = subprocess.Popen(
-                self.command,
-                cwd=self.folder,
-                # The changes of a snapshot are kept here and go with the folder.
-                env=os.environ | {"TMPDIR": str(self.folder)},
-                start_new_session=True,
-                stdin=subprocess.DEVNULL,
-                stdout=messages,
-                stderr=messages,
-            )
+        # The changes of a snapshot are kept in TMPDIR and go with the folder.
+        self.process = vm.start(self.command, self.folder, TMPDIR=str(self.folder))
         try:
             self._connect()
         except BaseException:
@@ -99,10 +89,7 @@ class Machine:
         self._end()
 
     def _end(self) -> None:
-        if self.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        vm.kill(self.process)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _connect(self) -> None:

@@ -84,6 +84,31 @@ def new_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix=f"guest-{os.getpid()}-", dir=base))
 
 
+def start(command: list[str], folder: Path, **environment: str) -> "subprocess.Popen[bytes]":
+    """QEMU, in a folder that gets its messages and goes if it does not start."""
+    with open(folder / "qemu", "wb") as messages:
+        try:
+            return subprocess.Popen(
+                command,
+                cwd=folder,
+                env=os.environ | environment,
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=messages,
+                stderr=messages,
+            )
+        except FileNotFoundError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            die(f"{error.filename}: not found; `make setup` installs what is needed")
+
+
+def kill(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
 class Guest:
     """A guest that runs; leave the with block and it is gone.
 
@@ -221,34 +246,13 @@ class Guest:
 
     def __enter__(self) -> "Guest":
         self.start = time.monotonic()
-        with open(self.folder / "qemu", "wb") as messages:
-            try:
-                self.process = subprocess.Popen(
-                    self.command(),
-                    cwd=self.folder,
-                    start_new_session=True,
-                    stdin=subprocess.DEVNULL,
-                    stdout=messages,
-                    stderr=messages,
-                )
-            except FileNotFoundError as error:
-                self._remove()
-                die(f"{error.filename}: not found; `make setup` installs what is needed")
+        self.process = start(self.command(), self.folder)
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._kill()
+        kill(self.process)
         if self._control:
             self._control.close()
-        self._remove()
-
-    def _kill(self) -> None:
-        if self.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-
-    def _remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _fail(self, kind: str, reason: str) -> NoReturn:
@@ -272,7 +276,7 @@ class Guest:
         while not done() and self.process.poll() is None:
             reason = self._hangs()
             if reason:
-                self._kill()
+                kill(self.process)
                 self._verdict(reason)
             time.sleep(0.02)
 
