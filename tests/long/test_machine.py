@@ -227,7 +227,7 @@ def test_small_table_is_shown_and_grows(road, name):
 
 
 def test_grub_gets_the_line(road):
-    assert "Written. Now run update-grub" in road.grub
+    assert "Written. Run update-grub" in road.grub
     assert road.advice["line"] in road.command_line.split()
 
 
