@@ -11,18 +11,27 @@
  * Lookups and wakeups are counted per CPU, behind a static key. The counters
  * are never written by another CPU: a reset stores their values, which are
  * then subtracted.
+ *
+ * Tables that come and go with a module or a mount are in a list. A reader holds
+ * registered_sem while it walks one of them, so hashstats_unregister() waits for
+ * the walk. After that, no pointer into the table or its module is followed: the
+ * reader shows a copy. One semaphore guards all tables, since a walk is short:
+ * registering and unregistering are rare, and wait for one walk at most.
  */
 
 #define pr_fmt(fmt) "hashstats: " fmt
 
 #include <linux/cpumask.h>
+#include <linux/ctype.h>
 #include <linux/export.h>
 #include <linux/hashstats_walk.h>
 #include <linux/init.h>
 #include <linux/ktime.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rculist_bl.h>
 #include <linux/rculist_nulls.h>
+#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/spinlock.h>
@@ -61,6 +70,53 @@ void __init hashstats_describe(const void *table,
 			infos[i] = info;
 	}
 }
+
+/*
+ * Tables of modules and mounts, sorted by their numbers. No number is used twice.
+ * Guarded by registered_sem, which is taken before the lock of a bucket.
+ */
+static LIST_HEAD(registered);
+static u64 last_number = BOOT_HASH_TABLES - 1;
+static DECLARE_RWSEM(registered_sem);
+
+/**
+ * hashstats_register - show a table that was not made at boot
+ * @table: the table; it and what it points to must stay until
+ *	hashstats_unregister() returns
+ *
+ * Context: process context, may sleep.
+ */
+void hashstats_register(struct hashstats_table *table)
+{
+	char *c;
+
+	for (c = table->name; *c; c++) {
+		if (!isascii(*c) || (!isalnum(*c) && *c != '_' && *c != '.'))
+			*c = '-';
+	}
+	down_write(&registered_sem);
+	table->number = ++last_number;
+	list_add_tail(&table->list, &registered);
+	up_write(&registered_sem);
+}
+EXPORT_SYMBOL_GPL(hashstats_register);
+
+/**
+ * hashstats_unregister - no longer show a table
+ * @table: as passed to hashstats_register()
+ *
+ * Waits for a reader that walks this table or another registered one.
+ *
+ * Context: process context, may sleep. The caller holds neither the lock of a
+ * bucket nor a lock that is taken under one.
+ */
+void hashstats_unregister(struct hashstats_table *table)
+{
+	down_write(&registered_sem);
+	list_del(&table->list);
+	up_write(&registered_sem);
+}
+EXPORT_SYMBOL_GPL(hashstats_unregister);
 
 /**
  * hashstats_count_lookup - count one lookup
@@ -310,7 +366,7 @@ int hashstats_walk(unsigned int number, struct hashstats *stats)
 		return -ENOENT;
 	table = &boot_hash_tables[number];
 	memset(stats, 0, sizeof(*stats));
-	stats->name = table->name;
+	strscpy(stats->name, table->name);
 	stats->sized_by = boot_hash_origin_name(table->origin);
 	stats->nr_buckets = table->nr_buckets;
 	stats->bytes = (u64)table->nr_buckets * table->bucket_size;
@@ -319,6 +375,73 @@ int hashstats_walk(unsigned int number, struct hashstats *stats)
 		return 0;
 	err = walk_chains(table, stats);
 	read_counters(number, stats);
+	return err;
+}
+
+/**
+ * hashstats_newest - the number of the table that was registered last
+ *
+ * Return: the number, for hashstats_walk_registered().
+ */
+u64 hashstats_newest(void)
+{
+	u64 number;
+
+	down_read(&registered_sem);
+	number = last_number;
+	up_read(&registered_sem);
+	return number;
+}
+
+/* The caller holds registered_sem. */
+static const struct hashstats_table *find_registered(u64 number)
+{
+	const struct hashstats_table *table;
+
+	list_for_each_entry(table, &registered, list) {
+		if (table->number >= number)
+			return table;
+	}
+	return NULL;
+}
+
+/**
+ * hashstats_walk_registered - count the objects of a registered table
+ * @number: the lowest number to look for, set to that of the table
+ * @newest: the highest number, from hashstats_newest(), so that a reader does
+ *	not see a table again that was unregistered and registered meanwhile
+ * @stats: where the result goes
+ *
+ * Context: process context, may sleep.
+ * Return: 0, -ENOENT if there is no such table, or -EINTR if the caller is
+ * being killed.
+ */
+int hashstats_walk_registered(u64 *number, u64 newest, struct hashstats *stats)
+{
+	const struct hashstats_table *table;
+	int err = -ENOENT;
+
+	if (down_read_killable(&registered_sem))
+		return -EINTR;
+	table = find_registered(*number);
+	if (table && table->number <= newest) {
+		struct boot_hash_table buckets = {
+			.table		= table->buckets,
+			.bucket_size	= table->bucket_size,
+			.nr_buckets	= table->nr_buckets,
+		};
+
+		*number = table->number;
+		memset(stats, 0, sizeof(*stats));
+		strscpy(stats->name, table->name);
+		stats->sized_by = boot_hash_origin_name(BOOT_HASH_FIXED);
+		stats->nr_buckets = table->nr_buckets;
+		stats->bytes = (u64)table->nr_buckets * table->bucket_size;
+		stats->registered_info = table->info;
+		stats->info = &stats->registered_info;
+		err = walk_chains(&buckets, stats);
+	}
+	up_read(&registered_sem);
 	return err;
 }
 

@@ -20,29 +20,50 @@
 /**
  * struct hashstats_reader - one open file
  * @walked_pos: position in the file whose table @stats describes, 0 if none
+ * @newest: number of the last table that was registered before the file was
+ *	read from its start
  * @stats: result of the walk
  *
  * seq_file shows a table again when its text did not fit into the buffer. The
  * table is not walked again for that.
  */
 struct hashstats_reader {
-	unsigned int		walked_pos;
+	loff_t			walked_pos;
+	u64			newest;
 	struct hashstats	stats;
 };
 
-/* Position 0 is the head of the file, position N is table N - 1. */
+/*
+ * Position 0 is the head of the file, position N is table N - 1. The numbers of
+ * registered tables have gaps: walk_at() moves to the next table.
+ */
+static int walk_at(struct hashstats_reader *reader, loff_t *pos)
+{
+	u64 number = *pos - 1;
+	int err = -ENOENT;
+
+	if (number <= UINT_MAX)
+		err = hashstats_walk(number, &reader->stats);
+	if (err == -ENOENT) {
+		err = hashstats_walk_registered(&number, reader->newest,
+						&reader->stats);
+		*pos = number + 1;
+	}
+	return err;
+}
+
 static void *hashstats_start(struct seq_file *m, loff_t *pos)
 {
 	struct hashstats_reader *reader = m->private;
 	int err;
 
-	if (!*pos)
+	if (!*pos) {
+		reader->newest = hashstats_newest();
 		return SEQ_START_TOKEN;
-	if (*pos > UINT_MAX)
-		return NULL;
+	}
 	if (reader->walked_pos != *pos) {
 		reader->walked_pos = 0;
-		err = hashstats_walk(*pos - 1, &reader->stats);
+		err = walk_at(reader, pos);
 		if (err)
 			return err == -ENOENT ? NULL : ERR_PTR(err);
 		reader->walked_pos = *pos;

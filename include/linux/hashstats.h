@@ -18,8 +18,11 @@
  *	uidhash_table = alloc_large_system_hash("uid", ...);
  *	hashstats_describe(uidhash_table, &uid_info);
  *
- * Without CONFIG_HASHSTATS, hashstats_describe() does nothing, and the compiler
- * drops static counters.
+ * A table that a module or a mount allocates is registered while it exists: see
+ * hashstats_register().
+ *
+ * Without CONFIG_HASHSTATS, these functions do nothing, and the compiler drops
+ * descriptions and counters that are static.
  */
 
 #include <linux/jump_label.h>
@@ -98,6 +101,29 @@ struct hashstats_info {
 	unsigned int				flags;
 };
 
+#define HASHSTATS_NAME_LEN	48
+
+/**
+ * struct hashstats_table - a table that alloc_large_system_hash() did not make
+ * @name: in /proc/hashstats; hashstats_register() replaces each character other
+ *	than a letter, a digit, '_' and '.' by '-'
+ * @buckets: the table
+ * @nr_buckets: number of buckets, a power of two
+ * @bucket_size: bytes of one bucket
+ * @info: how to count its objects, without counters of lookups and wakeups
+ * @number: set by hashstats_register()
+ * @list: for hashstats_register()
+ */
+struct hashstats_table {
+	char				name[HASHSTATS_NAME_LEN];
+	void				*buckets;
+	unsigned long			nr_buckets;
+	unsigned long			bucket_size;
+	struct hashstats_info		info;
+	u64				number;
+	struct list_head		list;
+};
+
 #ifdef CONFIG_HASHSTATS
 
 DECLARE_STATIC_KEY_FALSE(hashstats_counting_key);
@@ -109,6 +135,8 @@ static __always_inline bool hashstats_counting(void)
 }
 
 void hashstats_describe(const void *table, const struct hashstats_info *info);
+void hashstats_register(struct hashstats_table *table);
+void hashstats_unregister(struct hashstats_table *table);
 void hashstats_count_lookup(struct hashstats_lookups __percpu *lookups,
 			    bool hit, unsigned int nodes);
 void hashstats_count_wake(struct hashstats_wakes __percpu *wakes,
@@ -124,6 +152,14 @@ static __always_inline bool hashstats_counting(void)
 
 static inline void hashstats_describe(const void *table,
 				      const struct hashstats_info *info)
+{
+}
+
+static inline void hashstats_register(struct hashstats_table *table)
+{
+}
+
+static inline void hashstats_unregister(struct hashstats_table *table)
 {
 }
 

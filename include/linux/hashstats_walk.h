@@ -15,6 +15,8 @@
  * @nr_buckets: number of buckets; 0 if it is not allocated
  * @bytes: total size
  * @info: how objects are counted, or NULL
+ * @registered_info: the copy that @info points to, if the table is a registered
+ *	one
  * @chains: how objects are distributed over the buckets
  * @capped: buckets where the count stopped at HASHSTATS_CHAIN_MAX
  * @walk_us: microseconds that the walk took
@@ -23,11 +25,12 @@
  * @wakes: counted since the last reset, of all CPUs
  */
 struct hashstats {
-	const char			*name;
+	char				name[HASHSTATS_NAME_LEN];
 	const char			*sized_by;
 	unsigned long			nr_buckets;
 	u64				bytes;
 	const struct hashstats_info	*info;
+	struct hashstats_info		registered_info;
 	struct hash_histogram		chains;
 	unsigned long			capped;
 	u64				walk_us;
@@ -37,6 +40,8 @@ struct hashstats {
 };
 
 int hashstats_walk(unsigned int number, struct hashstats *stats);
+u64 hashstats_newest(void);
+int hashstats_walk_registered(u64 *number, u64 newest, struct hashstats *stats);
 
 bool hashstats_counting_is_on(void);
 void hashstats_counting_set(bool on);

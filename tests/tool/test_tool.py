@@ -691,6 +691,13 @@ def test_what_is_oversized_can_be_shrunk():
         assert (verdicts[name] == "oversized") == (entry["action"] == "shrink"), name
 
 
+def test_advise_leaves_tables_of_mounts():
+    for name, changes in (("inode", True), ("fat-sda1", False), ("exfat-sdb", False)):
+        result = advised(file(table(name, 0, 0, 0, 0, 0, 0, 1024)))
+        assert (result["tables"][name]["action"] != "keep") is changes
+        assert bool(result["line"]) is changes
+
+
 def test_advise_nothing():
     text = said("advise", "-f", "-", text=file(table("dentry", *CHANCE)))
     assert "Nothing to change." in text and "hash_entries" not in text

@@ -41,6 +41,9 @@ LIMITS = {
     "udp-lite": (256, 64 << 10),
 }
 
+# hash_entries= does not size tables that are allocated at mount.
+OF_MOUNTS = ("fat-", "exfat-")
+
 KEEP, GROW, SHRINK = "keep", "grow", "shrink"
 
 
@@ -111,6 +114,8 @@ class Plan:
 def can_be_sized(one):
     """Whether its figures tell what another size would do."""
     if one.kind == verdicts.OFF or one.verdict in ("idle", "skewed"):
+        return False
+    if one.name.startswith(OF_MOUNTS):
         return False
     if one.kind == verdicts.CHAINS:
         return bool(one.table.objects)
