@@ -32,6 +32,10 @@ BUCKETS = {
     "khugepaged_mm": (1 * K, 1 * K, 4 * K, 32 * K, 128 * K),
     "buffer": (1 * K, 2 * K, 8 * K, 64 * K, 256 * K),
     "mbcache": (1 * K, 2 * K, 8 * K, 64 * K, 128 * K),
+    "inet_addr": (512, 512, 2 * K, 16 * K, 64 * K),
+    "unix": (256, 256, 1 * K, 8 * K, 32 * K),
+    "netdev_name": (512, 512, 512, 4 * K, 16 * K),
+    "netdev_index": (512, 512, 512, 4 * K, 16 * K),
     "page": (0,) * 5,
 }
 SIZES = {
@@ -43,6 +47,7 @@ BYTES = dict.fromkeys(BUCKETS, 8) | {
     "bit_wait": 24,
     "futex": 64,
     "posix_timers": 16,
+    "unix": 16,
 }
 # As mainline has them, or by the CPUs.
 NOT_OURS = ("dentry", "inode", "mount", "mountpoint", "futex")
@@ -91,7 +96,8 @@ GOOD = {
         "hash_entries=dentry:4096,inode:2k,mount:64,mountpoint:32,futex:2,"
         "folio_wait:256,bit_wait:256,dentry_lookup:1024,"
         "uid:128,dquot:512,posix_timers:512,css_set:128,ucounts:1K,"
-        "blocked_locks:128,ksm_mm:1K,khugepaged_mm:1K,buffer:512,page:4K",
+        "blocked_locks:128,ksm_mm:1K,khugepaged_mm:1K,buffer:512,page:4K,"
+        "inet_addr:2,unix:2,netdev_name:2,netdev_index:2",
         {
             "dentry": 4 * K,
             "inode": 2 * K,
@@ -111,6 +117,10 @@ GOOD = {
             "khugepaged_mm": 1 * K,
             "buffer": 512,
             "page": 4 * K,
+            "inet_addr": 2,
+            "unix": 2,
+            "netdev_name": 2,
+            "netdev_index": 2,
         },
     ),
     "one-table": ("hash_entries=dentry:4K", {"dentry": 4 * K}),
