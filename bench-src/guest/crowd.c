@@ -24,11 +24,17 @@
  *	locks		tasks that wait for locks of files in DIR; EDEADLK
  *	ksm, huge	processes that are scanned; one ends, another begins
  *	mounts		of a new hierarchy of cgroups on DIR, and its end
+ *	addresses	of IPv4, on dummy devices; connect() from one
+ *	devices		dummies; the index of a name, and the name of that index
+ *	sockets		bound to paths in DIR; connect() to one
+ *	files		in DIR, on FAT; one more that is made and removed
  */
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <net/if.h>
 #include <signal.h>
 #include <sys/fsuid.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -36,11 +42,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common.h"
 #include "markers.h"
+#include "netlink.h"
 
 #ifndef PR_SET_MEMORY_MERGE
 #define PR_SET_MEMORY_MERGE	67
@@ -49,6 +57,9 @@
 #define FIRST_ID	100000
 #define NEW_ID		(FIRST_ID + 65536 * 40000U)	/* never in the crowd */
 #define DIR_FILES	1000
+#define FAT_FILES	100		/* a directory of FAT is searched from its start */
+#define DEVICE_ADDRESSES 500		/* each new one is compared with them */
+#define FIRST_ADDRESS	0x0a000001	/* 10.0.0.1 */
 #define NAME_SIZE	64
 #define MOST		1000000		/* members, operations */
 
@@ -429,6 +440,159 @@ static void mount_hierarchy(unsigned int member)
 		fail(kind, "umount");
 }
 
+/* Devices and addresses. */
+
+static void device_name(char *name, unsigned int number)
+{
+	snprintf(name, IFNAMSIZ, "crowd%u", number);
+}
+
+static void add_device(unsigned int member)
+{
+	char name[IFNAMSIZ];
+
+	device_name(name, member);
+	add_dummy(name);
+}
+
+static int any_socket(void)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		fail(kind, "socket");
+	return fd;
+}
+
+static void find_device(unsigned int member)
+{
+	struct ifreq request;
+
+	device_name(request.ifr_name, member);
+	if (ioctl(any_socket(), SIOCGIFINDEX, &request) ||
+	    ioctl(any_socket(), SIOCGIFNAME, &request))
+		fail(kind, request.ifr_name);
+}
+
+static void add_member_address(unsigned int member)
+{
+	static unsigned int device;
+
+	if (member % DEVICE_ADDRESSES == 0) {
+		char name[IFNAMSIZ];
+
+		add_device(member / DEVICE_ADDRESSES);
+		device_name(name, member / DEVICE_ADDRESSES);
+		device = if_nametoindex(name);
+	}
+	add_address(device, FIRST_ADDRESS + member);
+}
+
+/* The route of a packet that has a source address asks for the address. */
+static void connect_from(unsigned int member)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(FIRST_ADDRESS + member),
+	};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)))
+		fail(kind, "bind");
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	address.sin_port = htons(9);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		fail(kind, "connect");
+	close(fd);
+}
+
+/* Sockets with a path, and files of FAT. */
+
+/* Directories of some files each: no directory has all of them. */
+static void path_of(char *path, const char *what, unsigned int number,
+		    unsigned int files)
+{
+	char dir[NAME_SIZE];
+
+	name_of(dir, what, number / files);
+	if (number % files == 0 && mkdir(dir, 0777) && errno != EEXIST)
+		fail(kind, dir);
+	snprintf(path, 2 * NAME_SIZE, "%s/%u", dir, number);
+}
+
+static struct sockaddr_un socket_path(unsigned int member)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char path[2 * NAME_SIZE];
+
+	path_of(path, "crowd", member, DIR_FILES);
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		errno = ENAMETOOLONG;
+		fail(kind, path);
+	}
+	strcpy(address.sun_path, path);
+	return address;
+}
+
+static int unix_socket(void)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		fail(kind, "socket");
+	return fd;
+}
+
+static void add_socket(unsigned int member)
+{
+	struct sockaddr_un address = socket_path(member);
+
+	held[member] = unix_socket();
+	if (bind(held[member], (struct sockaddr *)&address, sizeof(address)))
+		fail(kind, address.sun_path);
+}
+
+static void connect_to(unsigned int member)
+{
+	struct sockaddr_un address = socket_path(member);
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = unix_socket();
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		fail(kind, address.sun_path);
+}
+
+static void make_file(const char *path)
+{
+	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		fail(kind, path);
+	close(fd);
+}
+
+static void add_file(unsigned int member)
+{
+	char path[2 * NAME_SIZE];
+
+	path_of(path, "crowd", member, FAT_FILES);
+	make_file(path);
+}
+
+static void one_more_file(unsigned int member)
+{
+	char path[2 * NAME_SIZE];
+
+	(void)member;
+	path_of(path, "more", 0, FAT_FILES);
+	make_file(path);
+	if (unlink(path))
+		fail(kind, path);
+}
+
 struct operation {
 	const char *name;
 	void (*run)(unsigned int member);
@@ -457,6 +621,11 @@ static const struct kind {
 	{ "huge", begin_huge, add_process, NULL,
 	  { { "replace", replace_process } } },
 	{ "mounts", NULL, add_nothing, NULL, { { "mount", mount_hierarchy } } },
+	{ "addresses", NULL, add_member_address, NULL,
+	  { { "connect", connect_from } } },
+	{ "devices", NULL, add_device, NULL, { { "find", find_device } } },
+	{ "sockets", NULL, add_socket, NULL, { { "connect", connect_to } } },
+	{ "files", NULL, add_file, NULL, { { "create", one_more_file } } },
 };
 
 #define NR_KINDS	(sizeof(kinds) / sizeof(*kinds))

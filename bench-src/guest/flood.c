@@ -6,6 +6,9 @@
  *	flood namespace IDS COMMAND...
  *	flood projects FILE IDS COMMAND...
  *	flood timers ADDRESS BUCKETS NUMBER COMMAND...
+ *	flood addresses IDS COMMAND...
+ *	flood sockets DIR NUMBER COMMAND...
+ *	flood names NUMBER COMMAND...
  *
  * IDS is a file with one number per line. A child creates an object for each
  * of them. COMMAND, usually a reader of /proc/hashstats, runs while the objects
@@ -23,24 +26,41 @@
  *		that of posix_timers_hashtable, which has BUCKETS buckets. Print
  *		the address in 32 bits, as the function uses it, and the number of
  *		timers that are kept.
+ * addresses	An unprivileged user adds each of them, of IPv4, to devices in a new
+ *		network namespace.
+ * sockets	The unprivileged owner of DIR, which must be new and on tmpfs, binds
+ *		NUMBER sockets to paths whose inode numbers are equal modulo 256,
+ *		which is the bucket in the table of mainline.
+ * names	An unprivileged user binds NUMBER sockets to abstract names that have
+ *		the same Internet checksum, which gives the bucket in the table of
+ *		mainline, and as many to names that have not. The former begin with
+ *		"chosen", the latter with "other".
  */
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <net/if.h>
 #include <sched.h>
+#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common.h"
+#include "netlink.h"
 
 #define MAX_IDS		100000
 #define OWNER		1000	/* of the file that changes its project */
 #define GOLDEN_RATIO_32	0x61C88647U
 #define TIMER_BITS	9	/* of mainline's table */
 #define SIGNAL_SIZE	2048	/* more than a struct signal_struct has */
+#define DEVICE_ADDRESSES 500	/* each new one is compared with them */
+#define UNIX_BUCKETS	256	/* of mainline's table */
+#define NAME_WORDS	8	/* of two letters: 40320 orders */
 
 static unsigned int ids[MAX_IDS], nr_ids;
 
@@ -233,6 +253,120 @@ static void keep_timers(char **args)
 	fflush(stdout);
 }
 
+/* Addresses, sockets with a path, and abstract names. */
+
+static void become_owner(void)
+{
+	if (syscall(SYS_setresgid, OWNER, OWNER, OWNER) ||
+	    syscall(SYS_setresuid, OWNER, OWNER, OWNER))
+		fail("setresuid", "");
+}
+
+static void add_addresses(char **args)
+{
+	unsigned int i, device = 0;
+
+	read_ids(args[0]);
+	become_owner();
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		fail("unshare", "CLONE_NEWNET");
+	for (i = 0; i < nr_ids; i++) {
+		if (i % DEVICE_ADDRESSES == 0) {
+			char name[IFNAMSIZ];
+
+			snprintf(name, sizeof(name), "flood%u", i / DEVICE_ADDRESSES);
+			add_dummy(name);
+			device = if_nametoindex(name);
+		}
+		add_address(device, ids[i]);
+	}
+}
+
+static void bind_socket(const struct sockaddr_un *address, size_t path_size)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)address,
+			   offsetof(struct sockaddr_un, sun_path) + path_size))
+		fail("bind", address->sun_path);
+}
+
+/* The number of the inode that tmpfs makes next is one more. */
+static unsigned long new_inode(const char *path)
+{
+	struct stat about;
+
+	if (mknod(path, S_IFREG | 0600, 0) || stat(path, &about) || unlink(path))
+		fail("create", path);
+	return about.st_ino;
+}
+
+static void bind_paths(char **args)
+{
+	unsigned int number = to_number("NUMBER", args[1], 1, MAX_IDS), i;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	if (mkdir(args[0], 0700) || chown(args[0], OWNER, OWNER))
+		fail("create", args[0]);
+	become_owner();
+	if (chdir(args[0]))
+		fail("chdir", args[0]);
+	for (i = 0; i < number; i++) {
+		struct stat about;
+
+		while ((new_inode("file") + 1) % UNIX_BUCKETS)
+			;
+		snprintf(address.sun_path, sizeof(address.sun_path), "%u", i);
+		bind_socket(&address, strlen(address.sun_path) + 1);
+		errno = 0;
+		if (stat(address.sun_path, &about) || about.st_ino % UNIX_BUCKETS)
+			fail("number of the inode of", address.sun_path);
+	}
+}
+
+static void bind_name(const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	/* The first byte of an abstract name is 0. */
+	strcpy(address.sun_path + 1, name);
+	bind_socket(&address, 1 + strlen(name));
+}
+
+/* The order of words with this number. */
+static void put_words(char *to, unsigned int number)
+{
+	char words[NAME_WORDS + 1] = "ABCDEFGH";
+	unsigned int left;
+
+	for (left = NAME_WORDS; left; left--) {
+		unsigned int at = number % left;
+
+		*to++ = words[at];
+		*to++ = 'x';
+		memmove(words + at, words + at + 1, left - at);
+		number /= left;
+	}
+	*to = '\0';
+}
+
+static void bind_names(char **args)
+{
+	unsigned int number = to_number("NUMBER", args[0], 1, 40320), i;
+	char name[64] = "chosen-";
+
+	become_owner();
+	for (i = 0; i < number; i++) {
+		/* At an even place: words of 16 bits, in another order. */
+		put_words(name + strlen("chosen-"), i);
+		bind_name(name);
+	}
+	for (i = 0; i < number; i++) {
+		snprintf(name, sizeof(name), "other-%u", i);
+		bind_name(name);
+	}
+}
+
 static const struct kind {
 	const char *name;
 	int args;
@@ -243,6 +377,9 @@ static const struct kind {
 	{ "namespace", 1, open_in_namespace, map_all_users },
 	{ "projects", 2, move_to_projects },
 	{ "timers", 3, keep_timers },
+	{ "addresses", 1, add_addresses },
+	{ "sockets", 2, bind_paths },
+	{ "names", 1, bind_names },
 };
 
 static void show_usage(void)
@@ -250,7 +387,10 @@ static void show_usage(void)
 	usage("usage: flood users IDS COMMAND...\n"
 	      "       flood namespace IDS COMMAND...\n"
 	      "       flood projects FILE IDS COMMAND...\n"
-	      "       flood timers ADDRESS BUCKETS NUMBER COMMAND...\n");
+	      "       flood timers ADDRESS BUCKETS NUMBER COMMAND...\n"
+	      "       flood addresses IDS COMMAND...\n"
+	      "       flood sockets DIR NUMBER COMMAND...\n"
+	      "       flood names NUMBER COMMAND...\n");
 }
 
 static const struct kind *find_kind(const char *name, int words)

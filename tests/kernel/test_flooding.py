@@ -27,6 +27,9 @@ IDS = 20_000
 PROJECTS = 4_000
 # Timer ids are sequential: a process deletes the timers with other ids.
 TIMERS = 500_000
+# Of each socket, 255 other files are made first.
+SOCKETS = 1_000
+NAMES = 5_000
 FACTOR = 3
 
 GOLDEN_RATIO_32 = 0x61C88647
@@ -36,7 +39,14 @@ INVERSE = pow(GOLDEN_RATIO_32, -1, 1 << 32)
 # Of a user namespace or a super block: the attacker does not know it.
 ADDRESSES = (0xFFFF888003412000, 0xFFFF88801F7A0800)
 
-MAINLINE = {"uid": 128, "ucounts": 1024, "dquot": 512, "posix_timers": 512}
+MAINLINE = {
+    "uid": 128,
+    "ucounts": 1024,
+    "dquot": 512,
+    "posix_timers": 512,
+    "inet_addr": 256,
+    "unix": 256,
+}
 SIZES = {"mainline": MAINLINE, "32K": dict.fromkeys(MAINLINE, 1 << 15)}
 
 
@@ -122,8 +132,12 @@ FLOODS = {
     "projects-golden": Flood(
         PROJECT, one_bucket_of_golden(PROJECTS), ("dquot",), golden, 1 << 15, PROJECTS
     ),
+    "addresses-golden": Flood(
+        "addresses", one_bucket_of_golden(IDS), ("inet_addr",), golden, 1 << 15, IDS
+    ),
 }
 TIMER_FLOOD = "timers"
+SOCKET_FLOOD = "sockets"
 
 SCRIPT = """
 mkfs.ext4 -q -O quota,project,^has_journal -E quotatype=prjquota /dev/vda
@@ -178,7 +192,13 @@ def flooded(kernel, request):
         kernel,
         SCRIPT.format(
             tables="|".join(MAINLINE),
-            attacks="\n".join([*attacks, f"attack {TIMER_FLOOD} timers {timers}"]),
+            attacks="\n".join(
+                [
+                    *attacks,
+                    f"attack {TIMER_FLOOD} timers {timers}",
+                    f"attack {SOCKET_FLOOD} sockets /tmp/sockets {SOCKETS}",
+                ]
+            ),
         ),
         append="nokaslr hash_entries=" + ",".join(f"{name}:{n}" for name, n in sizes.items()),
         disk="256M",
@@ -228,6 +248,51 @@ def test_chosen_timers_spread(flooded):
     # They would be one chain of mainline.
     assert len(chosen) == kept > 20 * chance(kept, MAINLINE["posix_timers"])
     check_table(sizes, parts[TIMER_FLOOD], "posix_timers", kept)
+
+
+def test_chosen_inodes_of_sockets_spread(flooded):
+    """flood.c checks that their numbers are equal modulo 256, mainline's bucket."""
+    sizes, parts = flooded
+    check_table(sizes, parts[SOCKET_FLOOD], "unix", SOCKETS)
+
+
+def chosen_name(number):
+    """As put_words() of flood.c makes it."""
+    words, name = "ABCDEFGH", "chosen-"
+    while words:
+        at = number % len(words)
+        name += words[at] + "x"
+        number //= len(words)
+        words = words[:at] + words[at + 1 :]
+    return name
+
+
+def checksum(name):
+    """csum_fold() of the address, which gives mainline's bucket."""
+    data = b"\x01\x00\x00" + name.encode()
+    data += bytes(len(data) % 2)
+    total = sum(data[i] | data[i + 1] << 8 for i in range(0, len(data), 2))
+    return total % 0xFFFF
+
+
+def test_chosen_names_have_one_checksum():
+    names = {chosen_name(number) for number in range(NAMES)}
+    assert len(names) == NAMES
+    assert len({checksum(name) for name in names}) == 1
+    assert len({checksum(f"other-{number}") for number in range(NAMES)}) > 100
+
+
+def test_chosen_names_spread(kernel):
+    """/proc/net/unix goes from bucket to bucket: in each, the names that came last,
+    the others, stand before the chosen ones."""
+    result = vm.run(
+        kernel,
+        f"flood names {NAMES} sh -c 'grep -aoE \"@(chosen|other)\" /proc/net/unix | uniq -c'",
+    )
+    runs = [line.split()[1] for line in result.output.splitlines()]
+    print(f"{len(runs)} runs")
+    # One bucket of mainline has all chosen names, all 256 have others.
+    assert runs.count("@chosen") > 200
 
 
 @pytest.mark.parametrize("name", FLOODS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Users, quotas, timers, cgroups, locks in a crowd: base and series.
+"""Users, quotas, timers, cgroups, sockets, files... in a crowd: base and series.
 
 bench-src/guest/crowd.c makes a crowd grow and carries out operations at
 each size.  Instructions are counted on one processor: those of the functions
@@ -45,6 +45,9 @@ mkfs.ext4 -q -b 4096 -m 0 -O quota,project,^has_journal -N 262144 \
 mount -o usrquota,prjquota,noinit_itable /dev/ram0 /mnt
 chmod 777 /mnt
 """
+LOOPBACK = "ip link set lo up\n"
+SOCKETS = "mkdir /sockets\nmount -t tmpfs -o nr_inodes=0 sockets /sockets\n"
+FAT = "mkdosfs /dev/ram0\nmount -t vfat /dev/ram0 /mnt\n"
 CONTROLLED = "echo +pids > /cgroup/cgroup.subtree_control\n"
 
 # Functions that look something up, with what may be part of them or not.
@@ -65,6 +68,11 @@ SETS = ("find_css_set", "find_existing_css_set", "compare_css_sets")
 LOCKS = ("posix_lock_inode", "posix_locks_deadlock", "what_owner_is_waiting_for")
 KSM = ("__ksm_enter", "__ksm_exit")
 HUGE = ("__khugepaged_enter", "__khugepaged_exit")
+ADDRESSES = ("__ip_dev_find", "inet_lookup_ifaddr_rcu")
+NAMES = ("dev_get_by_name_rcu", "netdev_name_node_lookup_rcu")
+INDEXES = ("dev_get_by_index_rcu", "netdev_get_name")
+PATHS = ("unix_find_other", "unix_find_bsd", "unix_find_socket_byinode")
+FILES = ("fat_iget",)
 
 
 class Crowd(NamedTuple):
@@ -87,6 +95,10 @@ CROWDS = (
     Crowd("locks", "locks -d /locks", MANY, 1000, {"blocked_locks": LOCKS}),
     Crowd("ksm", "ksm", MANY, 200, {"ksm_mm": KSM}),
     Crowd("huge", "huge", MANY, 200, {"khugepaged_mm": HUGE}),
+    Crowd("addresses", "addresses", MANY, 1000, {"inet_addr": ADDRESSES}, LOOPBACK),
+    Crowd("devices", "devices", MANY, 1000, {"netdev_name": NAMES, "netdev_index": INDEXES}),
+    Crowd("sockets", "sockets -d /sockets", MOST, 1000, {"unix": PATHS}, SOCKETS),
+    Crowd("files", "files -d /mnt", MOST, 1000, {"fat": FILES}, FAT),
 )
 # What walks all of a table in the base: a hierarchy that comes.  Of one size.
 MOUNTS = Crowd("mounts", "mounts -d /hierarchy", 1, 20, {"css_set": ("cgroup_setup_root",)})

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tables of the network and of FAT: each object is counted, and goes again.
+
+Network namespaces and FAT volumes come and go while others read /proc/hashstats.
+The table of a volume is there while it is mounted.
+"""
+
+import sections
+from guest import hashstats_file, vm
+
+DEVICES, ADDRESSES, SOCKETS, FILES = 300, 600, 400, 1000
+SECONDS = 6
+
+READ = """
+show() {
+    echo "=== $1"
+    cat /proc/hashstats
+}
+"""
+
+COUNTS = (
+    READ
+    + f"""
+ip link set lo up
+show before
+n=0
+while [ $n -lt {DEVICES} ]; do
+    ip link add d$n type dummy
+    n=$((n + 1))
+done
+show devices
+n=0
+while [ $n -lt {DEVICES} ]; do
+    ip link del d$n
+    n=$((n + 1))
+done
+flood addresses /ids sh -c 'echo "=== addresses"; cat /proc/hashstats'
+flood sockets /tmp/sockets {SOCKETS} sh -c 'echo "=== sockets"; cat /proc/hashstats'
+# The network namespace is taken down by a worker.
+turns=0
+until [ "$(awk '$1 == "name:" {{ name = $2 }}
+    $1 == "objects:" && name == "inet_addr" {{ print $2 }}' /proc/hashstats)" -le 1 ]; do
+    turns=$((turns + 1))
+    [ $turns -lt 60 ] || break
+    sleep 0.5
+done
+show after
+"""
+)
+
+
+def parsed(output):
+    return {name: hashstats_file.parse(text) for name, text in sections.named(output).items()}
+
+
+def objects(tables, name):
+    return tables[name]["objects"]
+
+
+def test_what_is_made_is_counted(kernel):
+    ids = "".join(f"{0x0A000001 + 7 * number}\n" for number in range(ADDRESSES))
+    at = parsed(vm.run(kernel, COUNTS, files={"/ids": ids}, timeout=90).output)
+    for name in ("netdev_name", "netdev_index"):
+        # The first namespace only: the devices of flood are in another one.
+        assert objects(at["devices"], name) - objects(at["before"], name) == DEVICES
+        assert objects(at["addresses"], name) == objects(at["before"], name)
+        assert objects(at["after"], name) == objects(at["before"], name)
+    assert objects(at["addresses"], "inet_addr") - objects(at["before"], "inet_addr") == ADDRESSES
+    assert objects(at["sockets"], "unix") - objects(at["before"], "unix") == SOCKETS
+    for name in ("inet_addr", "unix"):
+        assert objects(at["after"], name) == objects(at["before"], name)
+
+
+NAMESPACES = (
+    READ
+    + f"""
+ip link set lo up
+show before
+come_and_go() {{
+    until [ -e /tmp/over ]; do
+        flood addresses /ids true
+        echo gone >> /tmp/gone
+    done
+}}
+for child in 1 2 3 4; do
+    come_and_go &
+done
+turns=0
+end=$(($(date +%s) + {SECONDS}))
+while [ $(date +%s) -lt $end ]; do
+    turns=$((turns + 1))
+    show read$turns
+done
+touch /tmp/over
+wait
+turns=0
+until [ "$(awk '$1 == "name:" {{ name = $2 }}
+    $1 == "objects:" && name == "inet_addr" {{ print $2 }}' /proc/hashstats)" -le 1 ]; do
+    turns=$((turns + 1))
+    [ $turns -lt 60 ] || break
+    sleep 0.5
+done
+show after
+echo "=== gone"
+wc -l < /tmp/gone
+"""
+)
+
+
+def test_namespaces_come_and_go(kernel):
+    ids = "".join(f"{0x0A000001 + number}\n" for number in range(100))
+    result = vm.run(kernel, NAMESPACES, files={"/ids": ids}, cpus=4, timeout=60)
+    parts = sections.named(result.output)
+    gone = int(parts.pop("gone"))
+    print(f"{gone} namespaces, {len(parts) - 2} readings")
+    assert gone >= 8
+    at = {name: hashstats_file.parse(text) for name, text in parts.items()}
+    assert max(objects(tables, "inet_addr") for tables in at.values()) > 0
+    assert objects(at["after"], "inet_addr") == objects(at["before"], "inet_addr")
+
+
+FAT = (
+    READ
+    + f"""
+mkdosfs /dev/vda
+mount -t vfat /dev/vda /mnt
+stat -f -c %b /mnt > /tmp/clusters
+show before
+n=0
+while [ $n -lt {FILES} ]; do
+    [ $((n % 100)) -ne 0 ] || mkdir /mnt/$((n / 100))
+    : > /mnt/$((n / 100))/$n
+    n=$((n + 1))
+done
+show files
+umount /mnt
+show after
+mount -t vfat /dev/vda /mnt
+echo "=== about"
+find /mnt | wc -l
+cat /tmp/clusters
+awk '$1 == "MemTotal:" {{ print $2 }}' /proc/meminfo
+"""
+)
+
+
+def test_inodes_of_fat(kernel):
+    result = vm.run(kernel, FAT, disk="256M", timeout=60)
+    parts = sections.named(result.output)
+    found, clusters, memory = map(int, parts.pop("about").split())
+    assert found == 1 + FILES + FILES // 100
+    at = {name: hashstats_file.parse(text) for name, text in parts.items()}
+    table = at["files"]["fat-vda"]
+    most = min(max(memory // 128, 256), 16384)
+    wanted = min(max((clusters + 2) // 8, 256), most)
+    assert table["buckets"] == 1 << (wanted.bit_length() - 1)
+    assert table["bytes"] == 8 * table["buckets"]
+    assert table["sized-by"] == "fixed"
+    assert objects(at["before"], "fat-vda") == 0
+    assert table["objects"] == FILES + FILES // 100
+    assert "fat-vda" not in at["after"]
+
+
+MOUNTS = (
+    READ
+    + f"""
+mkdosfs /dev/vda
+mkdosfs /dev/ram0
+mkdir /a /b
+come_and_go() {{
+    until [ -e /tmp/over ]; do
+        mount -t vfat /dev/$1 $2
+        : > $2/file
+        rm $2/file
+        umount $2
+        echo gone >> /tmp/gone
+    done
+}}
+come_and_go vda /a &
+come_and_go ram0 /b &
+turns=0
+end=$(($(date +%s) + {SECONDS}))
+while [ $(date +%s) -lt $end ]; do
+    turns=$((turns + 1))
+    show read$turns
+done
+touch /tmp/over
+wait
+show after
+echo "=== gone"
+wc -l < /tmp/gone
+"""
+)
+
+
+def test_a_reader_walks_while_volumes_go(kernel):
+    result = vm.run(kernel, MOUNTS, disk="64M", cpus=4, timeout=60)
+    parts = sections.named(result.output)
+    gone = int(parts.pop("gone"))
+    # Fails if a reading has a table twice.
+    at = {name: hashstats_file.parse(text) for name, text in parts.items()}
+    seen = [name for tables in at.values() for name in tables if name.startswith("fat-")]
+    print(f"{gone} mounts, {len(at) - 1} readings, {len(seen)} tables")
+    assert gone >= 8
+    assert {"fat-vda", "fat-ram0"} == set(seen)
+    assert not any(name.startswith("fat-") for name in at["after"])
