@@ -49,7 +49,7 @@ def loop(table):
 
 
 # Of a bucket on 64-bit machines; others take 8.
-BUCKET_BYTES = {"folio_wait": 24, "bit_wait": 24, "posix_timers": 16}
+BUCKET_BYTES = {"folio_wait": 24, "bit_wait": 24, "posix_timers": 16, "unix": 16}
 UNITS = {"MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 CROWD = (
     "uid",

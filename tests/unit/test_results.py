@@ -270,7 +270,7 @@ def of_2000():
     )
     yield constant("The report measured 38.978 for inodes")
     # Buckets are in hashstats.rst, which no benchmark writes.
-    yield constant("all tables of the series take 1,064 KiB, 0.10% of it")
+    yield constant("all tables of the series take 1,144 KiB, 0.11% of it")
     found = [
         one["insns"] / one["operations"]
         for one in RAW.rows("htree", "phase", kernel="ours", phase="lookup")
