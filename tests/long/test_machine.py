@@ -263,7 +263,7 @@ def test_debians_kernel_is_back(road):
 # --- memory ----------------------------------------------------------------------
 
 PAGE = ROOT / "Documentation/admin-guide/hashstats-debian.rst"
-NEW = ("buffer", "mbcache")
+NEW = ("buffer", "mbcache", "inet_addr", "unix", "netdev_name", "netdev_index")
 MEMORY = {"512 MiB": "512M", "4 GiB": "4G", "16 GiB": "16G"}
 READ = """
 echo 0 > /proc/sys/kernel/kptr_restrict
