@@ -19,7 +19,7 @@ OURS = build.CONFIGS / "boothash.config"
 WALK = (*build.BASE_GUEST, build.CONFIGS / "walk.config")
 OBJECTS = (*build.BASE_GUEST, build.CONFIGS / "objects.config")
 # What objects.config adds to the kernel of a guest.
-ADDED = ("net/sunrpc/", "security/selinux/")
+ADDED = ("fs/gfs2/", "net/sunrpc/", "security/")
 # Where the patches touch what runs after boot.
 HOT = (
     "fs/buffer.o",

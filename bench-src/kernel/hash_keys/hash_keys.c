@@ -178,26 +178,33 @@ static void visit_names(struct inode *inode, struct hash_keys *to)
 }
 
 /* An inode that has a reference stays on the list, and so does the place. */
-static void visit_super(struct super_block *sb, void *data)
+static void visit_inodes(struct sb_inode_list *list, struct hash_keys *to)
 {
 	struct inode *inode, *last = NULL;
-	struct hash_keys *to = data;
 
-	spin_lock(&sb->s_inode_list_lock);
-	list_for_each_entry(inode, &sb->s_inodes, i_sb_list) {
+	spin_lock(&list->lock);
+	list_for_each_entry(inode, &list->inodes, i_sb_list) {
 		if (!igrab(inode))
 			continue;
-		spin_unlock(&sb->s_inode_list_lock);
+		spin_unlock(&list->lock);
 
 		to->kind->visit(inode, to);
 		iput(last);
 		last = inode;
 
 		cond_resched();
-		spin_lock(&sb->s_inode_list_lock);
+		spin_lock(&list->lock);
 	}
-	spin_unlock(&sb->s_inode_list_lock);
+	spin_unlock(&list->lock);
 	iput(last);
+}
+
+static void visit_super(struct super_block *sb, void *data)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		visit_inodes(per_cpu_ptr(sb->s_inodes, cpu), data);
 }
 
 static struct hash_keys *collect(const struct kind *kind)
