@@ -291,6 +291,7 @@ ROWS = (
             "lines moved",
             both("lines", f"lines_{figure}_16_base", f"lines_{figure}_16"),
             ".2f",
+            readme=figure == "tmpfs_create_unlink",
         )
         for figure, text in (
             ("tmpfs_create_unlink", "create and unlink a file, tmpfs"),

@@ -46,6 +46,19 @@ def ext4_dirhash(of):
     )
 
 
+def shared_lines(of):
+    yield passage(
+        "creating and unlinking a file on tmpfs moves {:.1f} lines between CPUs in mainline and "
+        "{:.1f} with the whole series, on ext4 with orphan_file {:.1f} and {:.1f}, and setresuid() "
+        "to a user that exists {:.1f} and {:.1f}",
+        *(
+            of.figure("lines", f"lines_{name}_16{end}")
+            for name in ("tmpfs_create_unlink", "orphan_create_unlink", "setresuid")
+            for end in ("_base", "")
+        ),
+    )
+
+
 def vfs(of):
     yield passage(
         "of an inode on ext4 examines {:.0f} times the nodes",
@@ -89,6 +102,7 @@ OF_TOPIC = {
     "core": core,
     "xarray": xarray_walk,
     "ext4-dirhash": ext4_dirhash,
+    "shared-lines": shared_lines,
     "vfs": vfs,
     "wait": wait,
     "mbcache": mbcache,
