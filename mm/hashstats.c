@@ -16,7 +16,7 @@
  * registered_sem while it walks one of them, so hashstats_unregister() waits for
  * the walk. After that, no pointer into the table or its module is followed: the
  * reader shows a copy. One semaphore guards all tables, since a walk is short:
- * registering and unregistering are rare, and wait for one walk at most.
+ * registering and unregistering are rare, and wait for walks that began before them.
  */
 
 #define pr_fmt(fmt) "hashstats: " fmt

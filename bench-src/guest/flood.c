@@ -278,20 +278,22 @@ static void add_addresses(char **args)
 			add_dummy(name);
 			device = if_nametoindex(name);
 		}
-		add_address(device, ids[i]);
+		/* The kernel hashes the bytes of an address as they are. */
+		add_address(device, ntohl(ids[i]));
 	}
 }
 
-static void bind_socket(const struct sockaddr_un *address, size_t path_size)
+static int bind_socket(const struct sockaddr_un *address, size_t path_size)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 
 	if (fd < 0 || bind(fd, (const struct sockaddr *)address,
 			   offsetof(struct sockaddr_un, sun_path) + path_size))
 		fail("bind", address->sun_path);
+	return fd;
 }
 
-/* The number of the inode that tmpfs makes next is one more. */
+/* The inode that tmpfs makes next has one more, if no other CPU makes it. */
 static unsigned long new_inode(const char *path)
 {
 	struct stat about;
@@ -311,16 +313,20 @@ static void bind_paths(char **args)
 	become_owner();
 	if (chdir(args[0]))
 		fail("chdir", args[0]);
-	for (i = 0; i < number; i++) {
+	for (i = 0; i < number;) {
 		struct stat about;
+		int fd;
 
 		while ((new_inode("file") + 1) % UNIX_BUCKETS)
 			;
 		snprintf(address.sun_path, sizeof(address.sun_path), "%u", i);
-		bind_socket(&address, strlen(address.sun_path) + 1);
-		errno = 0;
-		if (stat(address.sun_path, &about) || about.st_ino % UNIX_BUCKETS)
-			fail("number of the inode of", address.sun_path);
+		fd = bind_socket(&address, strlen(address.sun_path) + 1);
+		if (stat(address.sun_path, &about))
+			fail("stat", address.sun_path);
+		if (about.st_ino % UNIX_BUCKETS == 0)
+			i++;
+		else if (close(fd) || unlink(address.sun_path))
+			fail("unlink", address.sun_path);
 	}
 }
 

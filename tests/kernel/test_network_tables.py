@@ -5,11 +5,13 @@ Network namespaces and FAT volumes come and go while others read /proc/hashstats
 The table of a volume is there while it is mounted.
 """
 
+import pytest
+
 import sections
 from guest import hashstats_file, vm
 
 DEVICES, ADDRESSES, SOCKETS, FILES = 300, 600, 400, 1000
-SECONDS = 6
+SECONDS, LONG_SECONDS = 6, 60
 
 READ = """
 show() {
@@ -73,20 +75,20 @@ def test_what_is_made_is_counted(kernel):
 
 NAMESPACES = (
     READ
-    + f"""
+    + """
 ip link set lo up
 show before
-come_and_go() {{
+come_and_go() {
     until [ -e /tmp/over ]; do
-        flood addresses /ids true
+        flood addresses /ids sh -c :
         echo gone >> /tmp/gone
     done
-}}
+}
 for child in 1 2 3 4; do
     come_and_go &
 done
 turns=0
-end=$(($(date +%s) + {SECONDS}))
+end=$(($(date +%s) + seconds))
 while [ $(date +%s) -lt $end ]; do
     turns=$((turns + 1))
     show read$turns
@@ -94,8 +96,8 @@ done
 touch /tmp/over
 wait
 turns=0
-until [ "$(awk '$1 == "name:" {{ name = $2 }}
-    $1 == "objects:" && name == "inet_addr" {{ print $2 }}' /proc/hashstats)" -le 1 ]; do
+until [ "$(awk '$1 == "name:" { name = $2 }
+    $1 == "objects:" && name == "inet_addr" { print $2 }' /proc/hashstats)" -le 1 ]; do
     turns=$((turns + 1))
     [ $turns -lt 60 ] || break
     sleep 0.5
@@ -107,16 +109,24 @@ wc -l < /tmp/gone
 )
 
 
-def test_namespaces_come_and_go(kernel):
+def namespaces(kernel, seconds=SECONDS, **options):
     ids = "".join(f"{0x0A000001 + number}\n" for number in range(100))
-    result = vm.run(kernel, NAMESPACES, files={"/ids": ids}, cpus=4, timeout=60)
+    result = vm.run(
+        kernel, f"seconds={seconds}\n{NAMESPACES}", files={"/ids": ids}, cpus=4, **options
+    )
     parts = sections.named(result.output)
     gone = int(parts.pop("gone"))
     print(f"{gone} namespaces, {len(parts) - 2} readings")
     assert gone >= 8
     at = {name: hashstats_file.parse(text) for name, text in parts.items()}
-    assert max(objects(tables, "inet_addr") for tables in at.values()) > 0
+    most = max(objects(tables, "inet_addr") for tables in at.values())
+    assert most > objects(at["before"], "inet_addr")
     assert objects(at["after"], "inet_addr") == objects(at["before"], "inet_addr")
+    return result
+
+
+def test_namespaces_come_and_go(kernel):
+    namespaces(kernel, timeout=60)
 
 
 FAT = (
@@ -163,23 +173,24 @@ def test_inodes_of_fat(kernel):
 
 MOUNTS = (
     READ
-    + f"""
+    + """
 mkdosfs /dev/vda
 mkdosfs /dev/ram0
 mkdir /a /b
-come_and_go() {{
+come_and_go() {
     until [ -e /tmp/over ]; do
         mount -t vfat /dev/$1 $2
-        : > $2/file
-        rm $2/file
+        touch $2/1 $2/2 $2/3 $2/4 $2/5 $2/6 $2/7 $2/8
+        rm $2/*
+        sleep 0.1
         umount $2
         echo gone >> /tmp/gone
     done
-}}
+}
 come_and_go vda /a &
 come_and_go ram0 /b &
 turns=0
-end=$(($(date +%s) + {SECONDS}))
+end=$(($(date +%s) + seconds))
 while [ $(date +%s) -lt $end ]; do
     turns=$((turns + 1))
     show read$turns
@@ -193,8 +204,8 @@ wc -l < /tmp/gone
 )
 
 
-def test_a_reader_walks_while_volumes_go(kernel):
-    result = vm.run(kernel, MOUNTS, disk="64M", cpus=4, timeout=60)
+def volumes(kernel, seconds=SECONDS, **options):
+    result = vm.run(kernel, f"seconds={seconds}\n{MOUNTS}", disk="64M", cpus=4, **options)
     parts = sections.named(result.output)
     gone = int(parts.pop("gone"))
     # Fails if a reading has a table twice.
@@ -204,3 +215,15 @@ def test_a_reader_walks_while_volumes_go(kernel):
     assert gone >= 8
     assert {"fat-vda", "fat-ram0"} == set(seen)
     assert not any(name.startswith("fat-") for name in at["after"])
+    return result
+
+
+def test_a_reader_walks_while_volumes_go(kernel):
+    volumes(kernel, timeout=60)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("load", [namespaces, volumes])
+def test_lockdep_and_kasan_find_nothing(debug_kernel, load):
+    result = load(debug_kernel, LONG_SECONDS, mem="2G", parallel=True, timeout=300)
+    assert "KernelAddressSanitizer initialized" in result.console
