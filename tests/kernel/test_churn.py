@@ -11,8 +11,8 @@ dentries that existed then; or meanwhile.  So
 
     objects <= dentries at the start + insertions during the read
 
-On tmpfs the insertions can be counted without our code: a mounted tmpfs hands
-out inode numbers in turn, so two files made before and after a read tell how
+On tmpfs the insertions can be counted: a mounted tmpfs gives each CPU batches of
+inode numbers in turn, so files made on each CPU before and after a read tell how
 many were created between.  One round of fstree's churn creates one file, and
 inserts three names: the new one (looked up, so negative at first), the target
 of the rename, and the renamed one under it.  nr_dentry is a sum over CPUs, each
@@ -33,18 +33,24 @@ PER_ROUND = 5
 SHELL = 64
 READS_AT_LEAST = 10
 SECONDS = 6
+CPUS = 4
+BATCH = 1024  # inode numbers
 
 SCRIPT = """
 %(mount)s
 mkdir /mnt/churn /mnt/probe
-number() {
-    : > /mnt/probe/$1
-    stat -c '%%i' /mnt/probe/$1
-    rm /mnt/probe/$1
+# An inode number of each CPU.
+numbers() {
+    for cpu in $(seq 0 %(last)d); do
+        taskset $((1 << cpu)) sh -c "
+            : > /mnt/probe/$1
+            stat -c '%%i' /mnt/probe/$1
+            rm /mnt/probe/$1"
+    done
 }
 read_once() {
     echo "=== probe"
-    number a
+    numbers a
     echo "=== dentry-state"
     cat /proc/sys/fs/dentry-state
     echo "=== inode-state"
@@ -52,7 +58,7 @@ read_once() {
     echo "=== hashstats"
     cat /proc/hashstats
     echo "=== probe-after"
-    number b
+    numbers b
 }
 switch_on_and_off() {
     while [ ! -e /tmp/over ]; do
@@ -82,11 +88,28 @@ TWO = "hash_entries=dentry:2,inode:2"
 EXT4 = "mkfs.ext4 -q /dev/vda; mount /dev/vda /mnt"
 
 
+def numbers(text):
+    return [int(number) for number in text.split()]
+
+
+def created(before, after):
+    """At least as many files as were created in between, by a number of each CPU."""
+    total = 0
+    taken = max(after) // BATCH - max(before) // BATCH
+    for first, last in zip(before, after, strict=True):
+        if first // BATCH == last // BATCH:
+            total += last - first
+        else:
+            total += BATCH - first % BATCH + last % BATCH
+            taken -= 1
+    return total + BATCH * max(taken, 0)
+
+
 class Read:
     def __init__(self, parts):
         self.state = {name: int(parts[f"{name}-state"].split()[0]) for name in ("dentry", "inode")}
         self.tables = hashstats_file.parse(parts["hashstats"])
-        self.created = int(parts["probe-after"]) - int(parts["probe"])
+        self.created = created(*(numbers(parts[name]) for name in ("probe", "probe-after")))
 
     def objects(self, name):
         return self.tables[name]["objects"]
@@ -99,13 +122,14 @@ def churn(kernel, mount, append="", switching=False):
         "seconds": SECONDS,
         "mount": mount,
         "processes": PROCESSES,
+        "last": CPUS - 1,
         "beside": "switch_on_and_off &" if switching else ":",
     }
     result = run(
         kernel,
         script,
         mem="256M",
-        cpus=4,
+        cpus=CPUS,
         append=append,
         timeout=60,
         disk="64M",
