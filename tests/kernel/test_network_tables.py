@@ -18,6 +18,16 @@ show() {
     echo "=== $1"
     cat /proc/hashstats
 }
+read_until_over() {
+    turns=0
+    end=$(($(date +%s) + seconds))
+    while [ $(date +%s) -lt $end ]; do
+        turns=$((turns + 1))
+        show read$turns
+    done
+    touch /tmp/over
+    wait
+}
 """
 
 COUNTS = (
@@ -87,14 +97,7 @@ come_and_go() {
 for child in 1 2 3 4; do
     come_and_go &
 done
-turns=0
-end=$(($(date +%s) + seconds))
-while [ $(date +%s) -lt $end ]; do
-    turns=$((turns + 1))
-    show read$turns
-done
-touch /tmp/over
-wait
+read_until_over
 turns=0
 until [ "$(awk '$1 == "name:" { name = $2 }
     $1 == "objects:" && name == "inet_addr" { print $2 }' /proc/hashstats)" -le 1 ]; do
@@ -189,14 +192,7 @@ come_and_go() {
 }
 come_and_go vda /a &
 come_and_go ram0 /b &
-turns=0
-end=$(($(date +%s) + seconds))
-while [ $(date +%s) -lt $end ]; do
-    turns=$((turns + 1))
-    show read$turns
-done
-touch /tmp/over
-wait
+read_until_over
 show after
 echo "=== gone"
 wc -l < /tmp/gone
