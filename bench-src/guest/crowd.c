@@ -28,6 +28,14 @@
  *	devices		dummies; the index of a name, and the name of that index
  *	sockets		bound to paths in DIR; connect() to one
  *	files		in DIR, on FAT; one more that is made and removed
+ *
+ * and, of tables that the series leaves as they are, in kept.h,
+ *	probes, traps	at the start and inside of functions; a hit, one more
+ *	sessions	of PPPoE; receive a packet of one, one more
+ *	rules, watches	of audit, for directories or files in DIR; open() of one
+ *	measured	files in DIR, by IMA; one more
+ *	keys		of encryption, of DIR's file system; the status of one
+ *	clients		of an NFS server; SEQUENCE of one, one more session
  */
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -593,6 +601,8 @@ static void one_more_file(unsigned int member)
 		fail(kind, path);
 }
 
+#include "kept.h"
+
 struct operation {
 	const char *name;
 	void (*run)(unsigned int member);
@@ -626,6 +636,18 @@ static const struct kind {
 	{ "devices", NULL, add_device, NULL, { { "find", find_device } } },
 	{ "sockets", NULL, add_socket, NULL, { { "connect", connect_to } } },
 	{ "files", NULL, add_file, NULL, { { "create", one_more_file } } },
+	{ "probes", begin_probes, add_member_probe, NULL,
+	  { { "hit", hit_probe }, { "register", one_more_probe } } },
+	{ "traps", begin_traps, add_member_probe, NULL, { { "hit", hit_probe } } },
+	{ "sessions", NULL, add_session, NULL,
+	  { { "receive", receive_packet }, { "connect", one_more_session } } },
+	{ "rules", begin_rules, add_directory, NULL, { { "open", open_below } } },
+	{ "watches", begin_rules, add_watch, NULL, { { "open", open_watched } } },
+	{ "measured", NULL, add_measured, NULL,
+	  { { "measure", one_more_measured } } },
+	{ "keys", NULL, add_key, NULL, { { "status", find_key } } },
+	{ "clients", NULL, add_client, NULL,
+	  { { "sequence", send_sequence }, { "create", one_more_nfs_session } } },
 };
 
 #define NR_KINDS	(sizeof(kinds) / sizeof(*kinds))

@@ -83,9 +83,9 @@ BENCHMARKS = {
     "crowd": Benchmark(
         crowd,
         130,
-        600,
-        7200,
-        r"ucounts|ksm_mm|khugepaged_mm|worst|"
+        800,
+        7400,
+        r"ucounts|ksm_mm|khugepaged_mm|worst|kept_|"
         r"uid_.*_at_128_buckets",
         near=r".*",
     ),

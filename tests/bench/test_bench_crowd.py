@@ -44,6 +44,10 @@ def crowd(*words):
         (["timers", "5", "5"], "crowd: SIZE 5 after 5: accepted are larger ones\n"),
         (["timers", "-n", "", "5"], "crowd: -n : accepted are 1 to"),
         (["users", "-s", "-1", "5"], "crowd: -s -1: accepted are 1 to"),
+        (["probe", "5"], "usage: crowd KIND"),
+        (["sessions"], "usage: crowd KIND"),
+        (["keys", "-d", "/mnt", "0"], "crowd: SIZE 0: accepted are 1 to 1000000\n"),
+        (["clients", "-n", "0", "5"], "crowd: -n 0: accepted are 1 to"),
     ],
 )
 def test_bad_arguments(words, said):
@@ -59,6 +63,8 @@ def test_bad_arguments(words, said):
         (["locks", "-d", "/nowhere", "1"], "crowd: locks /nowhere/lock-0: No such file"),
         (["cgroups", "-d", "/nowhere", "1"], "crowd: cgroups /nowhere/crowd-0: No such file"),
         (["mounts", "-d", "/nowhere", "1"], "crowd: mounts mount: "),
+        (["measured", "-d", "/nowhere", "1"], "crowd: measured /nowhere/crowd-0: No such file"),
+        (["keys", "-d", "/nowhere", "1"], "crowd: keys /nowhere: No such file"),
     ],
 )
 def test_what_fails_is_named(words, said):
@@ -81,6 +87,20 @@ def test_every_operation_looks_up(kernel, one):
             for of, symbols in one.lookups.items()
         }
         bench_crowd.check_lookups(one, line, segment, found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kept", bench_crowd.KEPT, ids=[one.crowd.name for one in bench_crowd.KEPT])
+def test_every_operation_looks_up_in_a_kept_table(kept):
+    crowd = kept.crowd._replace(ops=20)
+    segments, output, _ = symbol_counts.count(
+        bench_crowd.kept_kernel(),
+        bench_crowd.script(crowd, LOAD),
+        **bench_crowd.kept_options(kept) | {"mem": "2G"},
+    )
+    result = record.Result("crowd", size="quick")
+    bench_crowd.keep_kept(result, crowd, LOAD, segments, output)
+    assert len(result.runs("kept")) == 2 * len(crowd.lookups)
 
 
 def test_what_was_not_called_is_refused():
@@ -194,6 +214,39 @@ def test_figures(monkeypatch):
     assert found["css_set_mount_ratio"] == 1.5
     assert found["posix_timers_create_ratio_at_100"] == round(99 / 101, 6)
     assert found["uid_100k_vs_100_at_128_buckets"] == 50
+
+
+def kept(monkeypatch, calls=20):
+    """NFS sessions: searches of 10 and 20 instructions, in calls of 1000 and 1010."""
+    result = filled(monkeypatch)
+    crowd = next(one.crowd for one in bench_crowd.KEPT if one.crowd.name == "nfsd")
+    segments = []
+    output = ""
+    for size, insns in ((50, 10), (60, 20)):
+        for operation, symbols in crowd.lookups.items():
+            segment = symbol_counts.Segment(1)
+            segment.insns.update({symbols[0]: 20 * insns, "rest": 20 * 990})
+            segment.entries[symbols[0]] = calls
+            segments.append(segment)
+            output += f"clients {operation} {size} 20 4000\n"
+    bench_crowd.keep_kept(result, crowd, LOAD, segments, output)
+    return result
+
+
+def test_figures_of_kept_tables(monkeypatch, capsys):
+    result = kept(monkeypatch)
+    bench_crowd.figures(result)
+    found = result.data["figures"]
+    assert found["kept_nfsd_sequence_lookup_growth"] == 2
+    assert found["kept_nfsd_create_kernel_growth"] == 1.01
+    bench_crowd.show(result)
+    said = capsys.readouterr().out
+    assert re.search(r"^  nfsd +sequence +10.0 1000 +20.0 1010$", said, re.M)
+
+
+def test_kept_table_that_was_not_searched_is_refused(monkeypatch):
+    with pytest.raises(common.Failure, match="nfsd sequence: 17 calls of find_in_sessionid"):
+        kept(monkeypatch, calls=17)
 
 
 def test_table(monkeypatch, capsys):

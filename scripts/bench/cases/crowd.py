@@ -9,6 +9,9 @@ taken in guests of their own.
 Where an object needs a process, a crowd has 10,000: 100,000 would take more
 memory than a guest has here.  What RCU frees later does not count as part of a
 lookup: its cost does not depend on the table.
+
+The crowds in KEPT fill tables that the series leaves as they are.  They run on
+the base alone, with the options in configs/crowd.config.
 """
 
 import statistics
@@ -20,6 +23,7 @@ from bench.record import FOLDER, table
 from bench.rounds import alternate, furthest
 from bench.sides import build_kernels, check_counting, kernel_of, note_machine
 from common import die, step
+from kernel import build, variants
 
 MEMORY = "8G"  # on which a hundred thousand users are not unlikely
 APPEND = "nokaslr"
@@ -47,6 +51,29 @@ chmod 777 /mnt
 """
 LOOPBACK = "ip link set lo up\n"
 SOCKETS = "mkdir /sockets\nmount -t tmpfs -o nr_inodes=0 sockets /sockets\n"
+TRACEFS = "mount -t tracefs none /sys/kernel/tracing\n"
+# Without exceptions that become jumps, which search no table.
+TRAPS = f"{TRACEFS}echo 0 > /proc/sys/debug/kprobes-optimization\n"
+VETH = """
+ip link add crowd0 type veth
+ip link set crowd0 up
+ip link set veth0 up
+"""
+WATCHED = "mkdir /watched\nmount -t tmpfs -o nr_inodes=0 watched /watched\n"
+ENCRYPTED = """
+mkfs.ext4 -q -m 0 -O encrypt,^has_journal -N 65536 -E nodiscard /dev/ram0 500M
+mount /dev/ram0 /mnt
+"""
+# A client that does not call for the time of a lease loses its session.
+SERVER = """
+ip link set lo up
+mount -t nfsd nfsd /proc/fs/nfsd
+echo 3600 > /proc/fs/nfsd/nfsv4leasetime
+echo "-2 -3 +4 +4.1" > /proc/fs/nfsd/versions
+echo "tcp 2049" > /proc/fs/nfsd/portlist
+echo 1 > /proc/fs/nfsd/threads
+echo "nfsd 127.0.0.1 2147483647 crowd" > /proc/net/rpc/auth.unix.ip/channel
+"""
 FAT = "mkdosfs /dev/ram0\nmount -t vfat /dev/ram0 /mnt\n"
 CONTROLLED = "echo +pids > /cgroup/cgroup.subtree_control\n"
 
@@ -73,6 +100,40 @@ NAMES = ("dev_get_by_name_rcu", "netdev_name_node_lookup_rcu")
 INDEXES = ("dev_get_by_index_rcu", "netdev_get_name")
 PATHS = ("unix_find_other", "unix_find_bsd", "unix_find_socket_byinode")
 FILES = ("fat_iget",)
+PROBES = ("get_kprobe",)
+# The compiler may put a search into its caller.
+REGISTER = (*PROBES, "register_kprobe", "unregister_kprobes", "__get_valid_kprobe")
+SESSIONS = (
+    "pppoe_rcv",
+    "pppoe_connect",
+    "pppoe_release",
+    "get_item",
+    "__get_item",
+    "__set_item",
+    "delete_item",
+    "__delete_item",
+)
+TREES = ("audit_tree_lookup",)
+RULES = (
+    "audit_filter_syscall",
+    "audit_filter_inodes",
+    "audit_filter_inode_name",
+    "__audit_filter_op",
+    "audit_filter_rules",
+    "match_tree_refs",
+    "audit_tree_match",
+    "audit_watch_compare",
+    "audit_in_mask",
+)
+MEASURED = ("ima_lookup_digest_entry", "ima_add_template_entry")
+KEYS = ("fscrypt_find_master_key",)
+NFS_SESSIONS = ("find_in_sessionid_hashtbl", "__find_in_sessionid_hashtbl")
+NFS_CLIENTS = (
+    "nfsd4_create_session",
+    "find_client_in_id_table",
+    "find_confirmed_client",
+    "find_unconfirmed_client",
+)
 
 
 class Crowd(NamedTuple):
@@ -102,6 +163,40 @@ CROWDS = (
 )
 # What walks all of a table in the base: a hierarchy that comes.  Of one size.
 MOUNTS = Crowd("mounts", "mounts -d /hierarchy", 1, 20, {"css_set": ("cgroup_setup_root",)})
+
+
+class Kept(NamedTuple):
+    """A crowd in a table that the series leaves as it is."""
+
+    crowd: Crowd  # here `lookups` is: operation -> functions
+    append: str = ""  # to the command line
+    mem: str = MEMORY
+
+
+KEPT_SIZES = (SMALL, 1000, MANY)
+KEPT = (
+    Kept(Crowd("probes", "probes", MANY, 100, {"hit": PROBES, "register": REGISTER}, TRACEFS)),
+    Kept(Crowd("traps", "traps", MANY, 200, {"hit": PROBES}, TRAPS)),
+    Kept(
+        Crowd("pppoe", "sessions", MANY, 500, dict.fromkeys(("receive", "connect"), SESSIONS), VETH)
+    ),
+    Kept(Crowd("audit_trees", "rules -d /watched", MANY, 200, {"open": TREES}, WATCHED), "audit=1"),
+    Kept(
+        Crowd("audit_files", "watches -d /watched", MANY, 200, {"open": RULES}, WATCHED), "audit=1"
+    ),
+    Kept(
+        Crowd("ima", "measured -d /mnt", MANY, 200, {"measure": MEASURED}, ENCRYPTED),
+        "ima_policy=tcb",
+    ),
+    Kept(Crowd("fscrypt", "keys -d /mnt", MANY, 1000, {"status": KEYS}, ENCRYPTED)),
+    # 1024 clients per GiB of memory are accepted.
+    Kept(
+        Crowd(
+            "nfsd", "clients", MANY, 200, {"sequence": NFS_SESSIONS, "create": NFS_CLIENTS}, SERVER
+        ),
+        mem="12G",
+    ),
+)
 TABLES = tuple(dict.fromkeys(of for crowd in CROWDS for of in crowd.lookups))
 SHORT = {MANY: "10k", MOST: "100k"}
 # Makes an object as well, and takes a lock another way: not a lookup alone,
@@ -114,13 +209,14 @@ class Load(NamedTuple):
     rounds: int  # of seconds
     counted: tuple  # guests that count instructions, in their order
     small: tuple = ()  # of these, those with the smallest crowd only
+    kept: tuple = ()  # sizes of the crowds in KEPT
 
 
 TWICE = ("base", "ours", "again", "ours-again")
 LOADS = {
     "quick": Load((SMALL, MANY), 0, TWICE[:3], small=("again",)),
-    "usual": Load((SMALL, MANY, MOST), 1, TWICE),
-    "long": Load((SMALL, 1000, MANY, MOST), 3, TWICE),
+    "usual": Load((SMALL, MANY, MOST), 1, TWICE, kept=KEPT_SIZES),
+    "long": Load((SMALL, 1000, MANY, MOST), 3, TWICE, kept=KEPT_SIZES),
 }
 
 
@@ -138,6 +234,8 @@ def measure(result, load):
         load.rounds, [(crowd, name) for crowd in CROWDS for name in kernels]
     ):
         take_seconds(result, crowd, load, name, kernels[name], number)
+    if load.kept:
+        measure_kept(result, load)
     figures(result)
     show(result)
     draw(curves(result))
@@ -243,6 +341,79 @@ def parse(output, crowd, load):
     return found
 
 
+# Tables that the series leaves as they are.
+
+
+def kept_kernel():
+    return variants.base("crowd", build.CONFIGS / "crowd.config", targets=variants.VMLINUX)
+
+
+def measure_kept(result, load):
+    kernel = kept_kernel()
+    result.kernel(kernel)
+    load = load._replace(sizes=load.kept)
+    for kept in KEPT:
+        crowd = kept.crowd
+        with step(f"count, {crowd.name}, base"):
+            segments, output = count_guest(
+                result, f"kept-{crowd.name}", kernel, script(crowd, load), **kept_options(kept)
+            )
+        keep_kept(result, crowd, load, segments, output)
+
+
+def kept_options(kept):
+    return options(f"{APPEND} {kept.append}") | {"mem": kept.mem}
+
+
+def keep_kept(result, crowd, load, segments, output):
+    said = parse(output, crowd, load)
+    symbol_counts.check_segments(segments, len(said))
+    for one, segment in zip(said, segments):
+        symbols = crowd.lookups[one["operation"]]
+        found = sum(segment.insns[symbol] for symbol in symbols) / one["ops"]
+        check_lookups(
+            crowd._replace(lookups={crowd.name: symbols}), one, segment, {crowd.name: found}
+        )
+        # Of the base alone: no kernel is named, so nothing compares it.
+        result.run(
+            "kept",
+            crowd=crowd.name,
+            operation=one["operation"],
+            size=one["size"],
+            all_insns=sum(segment.kernel().values()) / one["ops"],
+            lookup_insns=found,
+        )
+
+
+def kept_rows(result):
+    """{(crowd, operation): {size: (instructions of the lookup, of the kernel)}}"""
+    rows: dict[tuple, dict] = {}
+    for one in result.runs("kept"):
+        row = rows.setdefault((one["crowd"], one["operation"]), {})
+        row[one["size"]] = one["lookup_insns"], one["all_insns"]
+    return rows
+
+
+def kept_figures(result):
+    for (crowd, operation), row in kept_rows(result).items():
+        small, many = row[min(row)], row[max(row)]
+        for what, number in (("lookup", 0), ("kernel", 1)):
+            result.figure(f"kept_{crowd}_{operation}_{what}_growth", many[number] / small[number])
+
+
+def show_kept(result):
+    print("\n  base only: instructions of the lookups of one operation, and of the kernel")
+    rows = kept_rows(result)
+    sizes = sorted({size for row in rows.values() for size in row})
+    table(
+        [
+            (*key, *(f"{row[size][0]:.1f} {row[size][1]:.0f}" for size in sizes))
+            for key, row in rows.items()
+        ],
+        ("crowd", "operation", *sizes),
+    )
+
+
 # Figures.
 
 
@@ -291,6 +462,7 @@ def figures(result):
         furthest([one["again"][SMALL] / one["base"][SMALL] for one in lookups]),
     )
     operations(result)
+    kept_figures(result)
     for size, short in SHORT.items():
         small = [
             growth(one, "old-size", size)
@@ -342,6 +514,8 @@ def show(result):
             )
         )
     table(rows, ("table", "crowd", "operation", *all_sizes(result), "series/base at 100"))
+    if result.runs("kept"):
+        show_kept(result)
     if result.runs("seconds"):
         show_seconds(result)
 
