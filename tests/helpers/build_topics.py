@@ -4,6 +4,7 @@
 BASE= names the kernel. Prints the compiler's warnings, and one line per topic.
 """
 
+import touched
 from kernel import build
 from series import compose, source, topics
 
@@ -11,17 +12,16 @@ from series import compose, source, topics
 def main() -> None:
     whole = build.patched()
     for topic in topics.needs():
-        touched = {
-            name[:-2] + ".o"
+        names = {
+            name
             for patch in compose.patches((topic,))
             for name in {*patch.changes(), *patch.brings}
-            if name.endswith(".c")
         }
         # The rest is not part of this kernel.
-        targets = sorted(name for name in touched if (whole.obj / name).exists())
+        targets = sorted(touched.objects(names, whole))
         made = build.build(
             "topic",
-            build.BASE_GUEST,
+            touched.CONFIG,
             compose.compose(tuple(topics.with_needs(topic))),
             optional=(build.CONFIGS / "boothash.config",),
             targets=targets or ["prepare"],

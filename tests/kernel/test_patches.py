@@ -10,6 +10,7 @@ import shutil
 
 import pytest
 
+import touched
 from common import run
 from guest import kunit, vm
 from kernel import build, machine_code
@@ -17,9 +18,6 @@ from series import compose
 
 OURS = build.CONFIGS / "boothash.config"
 WALK = (*build.BASE_GUEST, build.CONFIGS / "walk.config")
-OBJECTS = (*build.BASE_GUEST, build.CONFIGS / "objects.config")
-# What objects.config adds to the kernel of a guest.
-ADDED = ("fs/gfs2/", "net/sunrpc/", "security/")
 # Where the patches touch what runs after boot.
 HOT = (
     "fs/buffer.o",
@@ -69,7 +67,7 @@ def without(commit, targets):
 def walk(number, targets):
     """Targets at a patch; options that it does not have yet are left."""
     commit = compose.commits(compose.compose())[number]
-    return build.build("walk", OBJECTS, commit, optional=(OURS,), targets=targets)
+    return build.build("walk", touched.CONFIG, commit, optional=(OURS,), targets=targets)
 
 
 each_patch = pytest.mark.parametrize(
@@ -81,11 +79,7 @@ each_patch = pytest.mark.parametrize(
 def test_objects_of_patch_build_without_a_warning(number, kernel):
     """Those that it changes, and those where its headers matter most."""
     patch = PATCHES[number]
-    touched = {
-        name[:-2] + ".o" for name in {*patch.changes(), *patch.brings} if name.endswith(".c")
-    }
-    built = {name for name in touched if name.startswith(ADDED) or (kernel.obj / name).exists()}
-    targets = sorted({*HOT, *built})
+    targets = sorted({*HOT, *touched.objects({*patch.changes(), *patch.brings}, kernel)})
     assert not walk(number, targets).warnings
 
 
