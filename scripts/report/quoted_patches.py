@@ -65,6 +65,13 @@ def hash_pair(of):
     yield constant("loads of 0.5 to 2")
 
 
+def tmpfs_space(of):
+    yield passage(
+        "creating and unlinking a file takes {:.2f} of mainline's time on one CPU and {:.2f} on two",
+        *(of.figure("contention", f"tmpfs_file_ratio_{cpus}") for cpus in (1, 2)),
+    )
+
+
 def mounts(_):
     # Computed from the addresses that the message describes.
     yield constant("2.2 times the nodes of a random function on average and 4.3 at worst")
@@ -193,6 +200,7 @@ def tool(_):
 
 # By a part of the file's name.
 PATCHES = {
+    "tmpfs-count-the-space": tmpfs_space,
     "spread-of-golden-ratio": golden_ratio,
     "size-the-folio-wait-queues": folio_queues,
     "size-the-bit-wait-queues": bit_queues,

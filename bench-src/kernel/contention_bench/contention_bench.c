@@ -24,6 +24,7 @@
 #include <linux/prandom.h>
 #include <linux/pseudo_fs.h>
 #include <linux/sched.h>
+#include <linux/sched/user.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
@@ -46,6 +47,8 @@ struct worker {
 	const struct contended	*op;
 	struct vfsmount		*mount;
 	struct super_block	*sb;
+	struct dentry		*dir;
+	struct user_struct	*user;
 	struct inode		*inodes[INODES];
 	struct buffer_head	*buffers[BLOCKS];
 	struct mb_cache		*cache;
@@ -64,6 +67,8 @@ struct contended {
 };
 
 static struct worker *workers;
+static struct vfsmount *shared;	/* by all threads of a case */
+static unsigned int sharers;
 static struct file *disk;
 static bool start, stop;
 
@@ -149,6 +154,105 @@ static int find_inode(struct worker *worker)
 	if (inode != worker->inodes[number])
 		return -ENOENT;
 	iput(inode);
+	return 0;
+}
+
+/* --- file systems that all threads use ----------------------------------- */
+
+static int share(struct worker *worker, struct file_system_type *type)
+{
+	if (!sharers)
+		shared = vfs_kern_mount(type, 0, "shared", NULL);
+	if (IS_ERR(shared))
+		return PTR_ERR(shared);
+	sharers++;
+	worker->sb = shared->mnt_sb;
+	return 0;
+}
+
+static void unshare(struct worker *worker)
+{
+	if (!--sharers)
+		kern_unmount(shared);
+}
+
+static int share_pseudo(struct worker *worker)
+{
+	return share(worker, &contention_fs);
+}
+
+/* The list of a super block's inodes, without the table. */
+static int list_inode(struct worker *worker)
+{
+	struct inode *inode = new_inode(worker->sb);
+
+	if (!inode)
+		return -ENOMEM;
+	iput(inode);
+	return 0;
+}
+
+/* A directory of the thread's own. */
+static int share_tmpfs(struct worker *worker)
+{
+	char name[] = { 'a' + worker->number, 0 };
+	struct dentry *dentry;
+	int error = share(worker, get_fs_type("tmpfs"));
+
+	if (error)
+		return error;
+	dentry = simple_start_creating(shared->mnt_root, name);
+	if (IS_ERR(dentry))
+		return PTR_ERR(dentry);
+	worker->dir = vfs_mkdir(&nop_mnt_idmap, d_inode(shared->mnt_root),
+				dget(dentry), 0700, NULL);
+	simple_done_creating(dentry);
+	return PTR_ERR_OR_ZERO(worker->dir);
+}
+
+static void unshare_tmpfs(struct worker *worker)
+{
+	dput(worker->dir);
+	unshare(worker);
+}
+
+/* Create a file and delete it. */
+static int tmpfs_file(struct worker *worker)
+{
+	struct dentry *dentry = simple_start_creating(worker->dir, "file");
+	int error;
+
+	if (IS_ERR(dentry))
+		return PTR_ERR(dentry);
+	error = vfs_create(&nop_mnt_idmap, dentry, 0600, NULL);
+	if (!error)
+		error = vfs_unlink(&nop_mnt_idmap, d_inode(worker->dir), dentry,
+				   NULL);
+	simple_done_creating(dentry);
+	return error;
+}
+
+/* --- users --------------------------------------------------------------- */
+
+static int make_user(struct worker *worker)
+{
+	worker->user = alloc_uid(KUIDT_INIT(1000 + worker->number));
+	return worker->user ? 0 : -ENOMEM;
+}
+
+static void drop_user(struct worker *worker)
+{
+	free_uid(worker->user);
+}
+
+/* What setresuid() does to the table of users. */
+static int find_user_again(struct worker *worker)
+{
+	struct user_struct *user = alloc_uid(worker->user->uid);
+
+	if (user != worker->user)
+		return -ENOENT;
+	free_uid(user);
 	return 0;
 }
 
@@ -253,6 +357,9 @@ static const struct contended ops[] = {
 	{ "lock_bit", NULL, lock_bit, NULL },
 	{ "find_buffer", add_buffers, find_buffer, drop_buffers_of },
 	{ "recreate_entry", fill_cache, recreate_entry, destroy_cache },
+	{ "list_inode", share_pseudo, list_inode, unshare },
+	{ "tmpfs_file", share_tmpfs, tmpfs_file, unshare_tmpfs },
+	{ "find_user", make_user, find_user_again, drop_user },
 };
 
 static int work(void *data)

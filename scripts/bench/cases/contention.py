@@ -21,11 +21,20 @@ from series import compose
 
 CONFIG = (
     "CONFIG_SMP=y\nCONFIG_NR_CPUS=16\nCONFIG_BLOCK=y\nCONFIG_BLK_DEV=y\nCONFIG_BLK_DEV_RAM=y\n"
-    "CONFIG_EXT2_FS=y\nCONFIG_EXT2_FS_XATTR=y\n"
+    "CONFIG_EXT2_FS=y\nCONFIG_EXT2_FS_XATTR=y\nCONFIG_SHMEM=y\nCONFIG_TMPFS=y\n"
 )
 # find_buffer is of CONFIG_BUFFER_HASH; the other operations do not depend on it.
 OURS = CONFIG + "CONFIG_BUFFER_HASH=y\n"
-OPS = ("create_evict", "find_inode", "lock_bit", "find_buffer", "recreate_entry")
+OPS = (
+    "create_evict",
+    "find_inode",
+    "lock_bit",
+    "find_buffer",
+    "recreate_entry",
+    "list_inode",
+    "tmpfs_file",
+    "find_user",
+)
 # The base runs twice in each round: how it differs from itself is the noise.
 SIDES = ("base", "ours", "again")
 MIB = 1024
