@@ -77,7 +77,8 @@ help:
 	echo "  PREFIX=/usr/local  install-tools, uninstall-tools: below this folder"
 	echo "  DESTDIR=           install-tools, uninstall-tools: put before PREFIX"
 	echo "  RESULTS=PATH       report: results of another machine (else of this one)"
-	echo "  KEEP=1             report: store the results, and write every quoted figure"
+	echo "  KEEP=1             report: store the results, and write every quoted figure;"
+	echo "                     test-long: store which tests passed"
 	echo "  TESTS='...'        test: only these files, or words for pytest"
 	echo "  V=1                show the output of what runs"
 

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from common import flag
 from kernel import build
+from report import proof
 from series import compose, worktree
 
 STAGES = (
@@ -35,6 +37,8 @@ NEED_A_KERNEL = STAGES[STAGES.index("guest") :]
 TESTS = Path(__file__).parent
 # {stage: [tests, seconds, seconds of processor time]}
 SPENT = collections.defaultdict(lambda: [0, 0, 0])
+# {long test: (outcome, seconds)}
+OUTCOMES = {}
 
 
 # --- order -------------------------------------------------------------------
@@ -163,6 +167,12 @@ def pytest_runtest_logreport(report):
     spent[0] += report.when == "call"
     spent[1] += report.duration
     spent[2] += report.processor
+    if "long" in report.keywords:
+        outcome, seconds = OUTCOMES.get(report.nodeid, ("passed", 0))
+        OUTCOMES[report.nodeid] = (
+            outcome if report.passed else report.outcome,
+            seconds + report.duration,
+        )
 
 
 def rank(name):
@@ -196,7 +206,10 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure(config):
-    """The last line: what CI reads."""
+    """Store outcomes; the last line is what CI reads."""
+    if OUTCOMES and flag("KEEP"):
+        proof.store(OUTCOMES)
+        proof.write()
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if not reporter or not hasattr(reporter, "stats") or hasattr(config, "workerinput"):
         return

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+LICENSE = ".. SPDX-License-Identifier: GPL-2.0\n"
 # How a table of a document was answered.
 AGAIN = "run again"
 PART = "run again in part"

@@ -26,7 +26,7 @@ from report import losses, measured, quoted
 from report import mbcache as report_mbcache
 from report import pagecache as report_pagecache
 from report import wakeups as report_wakeups
-from report.page import OPEN, Section, Table, heading, list_table, simple_table, wrapped
+from report.page import LICENSE, OPEN, Section, Table, heading, list_table, simple_table, wrapped
 from report.quoted_values import DOCUMENTS as DOCUMENTATION
 from report.stored import Results, machines
 from series import source, topics
@@ -138,9 +138,6 @@ def pages(results, stem, picture):
     texts = {name: document(title, sections, picture) for name, title, sections in documents}
     texts[f"{stem}-losses"] = lost_cells(found)
     return {stem: first_page(results, documents, found, list(texts))} | texts
-
-
-LICENSE = ".. SPDX-License-Identifier: GPL-2.0\n"
 
 
 def first_page(results, documents, found, others):

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The page of long tests: which of them ran, on which kernel, and how they ended.
+
+`make test-long KEEP=1` stores the outcomes, of all long tests or of those that TESTS
+names, and writes the page.
+"""
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from common import ROOT, run, write_if_changed
+from report.page import LICENSE, heading, simple_table, wrapped
+from series import compose, source, topics
+
+STORED = ROOT / "results/tests.json"
+PAGE = ROOT / "results/proof.rst"
+OUTCOMES = ("passed", "failed", "skipped")
+INTRODUCTION = (
+    "`make test` runs on each change. These tests take longer. The page says what each did "
+    "when it ran last, and lists those that have not run. A row is a test function. The "
+    "columns of counts are its cases by how they ended, those that have not run last. Date and "
+    "kernel are those of its oldest case. The kernel is the commit that `make tree` makes of "
+    "the patches; the same patches have the same commit. To run a row again: `make test-long "
+    "KEEP=1 BASE=6.12 TESTS='tests/FILE -k FUNCTION'`."
+)
+
+
+def store(outcomes: dict[str, tuple[str, float]], path: Path = STORED) -> None:
+    """Keep {test: (outcome, seconds)} of a run instead of what these tests did before."""
+    kept = read(path)
+    ran = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "kernel": compose.compose()[:12]}
+    new = {
+        test: {"outcome": outcome, "seconds": round(seconds)} | ran
+        for test, (outcome, seconds) in outcomes.items()
+    }
+    kept[source.base_name()] = kept.get(source.base_name(), {}) | new
+    write_if_changed(path, json.dumps(kept, indent=1, sort_keys=True) + "\n")
+
+
+def read(path: Path = STORED) -> dict[str, dict]:
+    return json.loads(path.read_text()) if path.is_file() else {}
+
+
+def long_tests(base: str) -> list[str]:
+    """What pytest calls the long tests of a base."""
+    words = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "long"]
+    found = run(words, cwd=ROOT, env=os.environ | {"BASE": base}).stdout
+    return [line for line in found.splitlines() if "::" in line]
+
+
+def function(test: str) -> str:
+    """tests/long/test_a.py::test_b[c] -> long/test_a.py test_b"""
+    return re.sub(r"\[.*", "", test).removeprefix("tests/").replace("::", " ")
+
+
+def page(kept: dict[str, dict], names: dict[str, list[str]]) -> str:
+    """`names` are the long tests of each base."""
+    parts = [LICENSE, heading("Long tests: what ran, and what did not", "="), wrapped(INTRODUCTION)]
+    for base in names:
+        parts += [heading(f"Linux {base}", "-"), table(kept.get(base, {}), names[base])]
+    return "\n".join(parts)
+
+
+def table(kept: dict[str, dict], names: Iterable[str]) -> str:
+    functions: dict[str, list[dict]] = {}
+    for name in names:
+        functions.setdefault(function(name), []).append(kept.get(name, {}))
+    return simple_table(
+        ("test", *OUTCOMES, "not run", "minutes", "date", "kernel"),
+        [row(name, cases) for name, cases in functions.items()],
+    )
+
+
+def row(name: str, cases: list[dict]) -> tuple:
+    ran = [case for case in cases if case]
+    counts = [sum(case["outcome"] == outcome for case in ran) for outcome in OUTCOMES]
+    if not ran:
+        return (name, *counts, len(cases), "-", "-", "-")
+    oldest = min(ran, key=lambda case: case["date"])
+    minutes = sum(case["seconds"] for case in ran) / 60
+    return (
+        name,
+        *counts,
+        len(cases) - len(ran),
+        f"{minutes:.1f}",
+        oldest["date"],
+        oldest["kernel"],
+    )
+
+
+def write() -> None:
+    names = {base: long_tests(base) for base in reversed(topics.bases())}
+    write_if_changed(PAGE, page(read(), names))

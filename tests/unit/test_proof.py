@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The page of long tests: what ran last, and what never ran."""
+
+import json
+
+import pytest
+
+from report import proof
+from series import topics
+
+NAMES = {"6.12": ["tests/kernel/test_a.py::test_one[x]", "tests/kernel/test_a.py::test_one[y]"]}
+X, Y = NAMES["6.12"]
+
+
+@pytest.fixture(name="path")
+def stored_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(proof.compose, "compose", lambda: "0123456789abcdef")
+    return tmp_path / "tests.json"
+
+
+def rows(path):
+    text = proof.page(proof.read(path), NAMES)
+    return [line.split() for line in text.splitlines() if line.startswith("kernel/")]
+
+
+def test_page_is_written_from_what_is_stored():
+    names = {base: proof.long_tests(base) for base in reversed(topics.bases())}
+    assert all(names.values())
+    assert proof.PAGE.read_text() == proof.page(proof.read(), names)
+
+
+def test_what_never_ran_is_listed(path):
+    assert rows(path) == [["kernel/test_a.py", "test_one", *"0002", "-", "-", "-"]]
+
+
+def test_a_run_replaces_only_its_own_tests(path):
+    proof.store({X: ("passed", 60.0), Y: ("failed", 30.0)}, path)
+    proof.store({Y: ("passed", 90.0)}, path)
+    date = json.loads(path.read_text())["6.12"][X]["date"]
+    assert rows(path) == [
+        ["kernel/test_a.py", "test_one", "2", "0", "0", "0", "2.5", date, "0123456789ab"]
+    ]
+
+
+def test_failure_and_what_did_not_run_are_counted_apart(path):
+    proof.store({X: ("failed", 60.0)}, path)
+    assert rows(path)[0][2:6] == ["0", "1", "0", "1"]
