@@ -276,7 +276,8 @@ def test_instructions_of_a_herd_are_shown_when_they_are_stored(results):
     before = report_wakeups.scaled(none)
     after = report_wakeups.scaled(with_runs(none, "herd", runs))
     assert "The cause is not known" in before.answer
-    assert "takes 1.030 to 1.030 and 1.020 to 1.020 times mainline's instructions" in after.answer
+    assert "executes 1.030 to 1.030 times mainline's instructions" in after.answer
+    assert "waits for them 1.020 to 1.020 times" in after.answer
     assert len(after.blocks) == len(before.blocks) + 2
     assert after.blocks[-1].rows[0] == ("grows", "0", "1")
 
