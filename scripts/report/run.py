@@ -168,9 +168,15 @@ def document(title, sections, picture):
 
 
 def introduction(results):
-    counted = [
-        losses.group(results, name, "instructions").spread for name in ("xattr", "multiuser")
-    ]
+    counted, waiting = (
+        losses.percent(
+            max(filter(None, (losses.group(results, *kind).spread for kind in kinds)), default=None)
+        )
+        for kinds in (
+            (("xattr", "instructions"), ("multiuser", "instructions")),
+            (("herd", "instructions"), ("herd", "instructions of waits")),
+        )
+    )
     return (
         wrapped(
             "Five documents of 2000 to 2015 are the reason for hash tables that are sized at "
@@ -182,11 +188,11 @@ def introduction(results):
         + "\n"
         + wrapped(
             "A ratio is the series divided by mainline. Mainline is also the control. Counted "
-            "instructions and atomics come from an emulated processor; the instructions of two "
-            f"runs of mainline differ by {losses.percent(min(counted))} to "
-            f"{losses.percent(max(counted))}. Seconds and rates of an emulated machine show only "
-            "large effects. Nanoseconds come from user-mode Linux or a program, natively on one "
-            "processor."
+            "instructions and atomics come from an emulated processor. Two runs of mainline "
+            f"differ by up to {counted} of the instructions in bench-xattr and bench-multiuser, "
+            f"and by up to {waiting} in bench-herd, whose threads wait for a disk. Seconds and "
+            "rates of an emulated machine show only large effects. Nanoseconds come from "
+            "user-mode Linux or a program, natively on one processor."
         )
     )
 
@@ -197,8 +203,11 @@ def others():
     for base in topics.bases():
         if base != source.DEFAULT:
             names = [f"bench-{name}" for name, one in BENCHMARKS.items() if one.base == base]
-            only = f" but for {' and '.join(names)}" if names else ""
-            sentences.append(f"The series for {base} was not measured{only}.")
+            sentences.append(
+                f"Only {' and '.join(names)} measured the series for {base}."
+                if names
+                else f"The series for {base} was not measured."
+            )
     return " ".join(sentences)
 
 
@@ -295,6 +304,25 @@ def runs(results):
                 f"{data['seconds']:.0f}",
                 len(data["runs"]),
                 results.machine(name).partition(",")[0],
+                state(data),
             )
         )
-    return simple_table(("benchmark", "begun", "size", "seconds", "runs", "machine"), rows)
+    head = ("benchmark", "begun", "size", "seconds", "runs", "machine", "series")
+    return (
+        wrapped(
+            "The last column is the commit of the composed tree with the series. The series "
+            "changed between these runs, and some benchmarks add a module of their own."
+        )
+        + "\n"
+        + simple_table(head, rows)
+    )
+
+
+def state(data):
+    """The tree with the series that a benchmark built."""
+    found = [
+        kernel["commit"][:12]
+        for name, kernel in data["kernels"].items()
+        if kernel.get("commit") and ("patched" in name or "ours" in name)
+    ]
+    return found[0] if found else "-"
