@@ -204,6 +204,20 @@ KINDS = (
     ),
     *(
         Kind(
+            "functions",
+            f"nodes on inode keys, {title}",
+            "spread",
+            value,
+            ("set", "bits"),
+            side="function",
+            ours="pair",
+            base=("mainline",),
+            only={"key": "inode"},
+        )
+        for title, value in (("found", "hit"), ("failed", "miss"))
+    ),
+    *(
+        Kind(
             "spread",
             title,
             kind,
