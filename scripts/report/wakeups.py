@@ -34,8 +34,8 @@ SLEEPERS = (
 CONSUMERS = (
     ("__wake_up", 11976, "-", "wakeups below"),
     ("wake_up_filtered", "-", 2905, "wakeups below"),
-    ("finish_task_switch", 21733, 10135, "the same name: not counted"),
-    ("prepare_to_wait", 3635, "-", "the same name: not counted"),
+    ("finish_task_switch", 21733, 10135, "the same name: not among the largest"),
+    ("prepare_to_wait", 3635, "-", "the same name: not among the largest"),
 )
 KERNELS = ("base", "ours")
 NAMES = {"base": "mainline", "ours": "series", "ours-256": "series, 256 queues"}
@@ -325,11 +325,11 @@ def instruction_table(results):
 MOST = 6  # functions at each end
 
 
-def growth(result):
-    """{function: instructions of mainline and of the series}, all phases, medians of rounds."""
+def growth(result, phases=PHASES):
+    """{function: instructions of mainline and of the series}, medians of rounds."""
     found: dict[str, list[float]] = {}
     for side, kernel in enumerate(KERNELS):
-        for phase in PHASES:
+        for phase in phases:
             runs = result.runs("instructions", kernel=kernel, phase=phase)
             for name in {name for one in runs for name in one.get("functions", ())}:
                 insns = statistics.median(one["functions"].get(name, 0) for one in runs)
@@ -351,6 +351,24 @@ def function_table(result):
             [
                 (name, *(f"{one / 1000:.0f}" for one in found[name]))
                 for name in dict.fromkeys(names[:MOST] + names[-MOST:])
+            ],
+        )
+
+
+TOP = 10  # functions, as in the mail
+
+
+def largest(result):
+    """The mail's table, by instructions for its ticks."""
+    found = growth(result, bench_herd.PHASES)
+    if found:
+        yield Table(
+            f"Today: the {TOP} functions that execute most in the mail's four phases, thousands of "
+            "instructions on one processor.",
+            ("function", "mainline", "series"),
+            [
+                (name, *(f"{one / 1000:.0f}" for one in found[name]))
+                for name in sorted(found, key=lambda name: -found[name][0])[:TOP]
             ],
         )
 
@@ -385,8 +403,8 @@ def consumers(results):
         "Top 10 kernel CPU consumers",
         "How much of the work of __wake_up() is for the wrong waiters?",
         EQUAL,
-        f"{results.command('herd')}: ticks of a profile say nothing under emulation, so what a "
-        "wakeup examines and calls is counted.",
+        f"{results.command('herd')}: ticks of a profile say nothing under emulation, so "
+        "instructions of functions are counted, and what a wakeup examines and calls.",
         f"In the mail's four phases a wakeup of mainline calls {base:.2f} wake functions of other "
         f"waiters, the series {ours:.2f}, and it looks at {looked:.3f} other waiters. The filter "
         f"removes the calls and the size removes the looks: with mainline's 256 queues the series "
@@ -399,6 +417,7 @@ def consumers(results):
                 ("function", "before", "after", "today"),
                 CONSUMERS,
             ),
+            *largest(result),
             Table(
                 "Wakeups; other waiters that each examined, and wake functions that it called for "
                 "them. The last three phases are ours.",
