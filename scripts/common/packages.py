@@ -27,6 +27,7 @@ GROUPS = {
     "types": "pahole",
     "picture": "python3-matplotlib",
     "dump": "python3-libkdumpfile makedumpfile",
+    "fuzz": "clang libclang-rt-dev",
 }
 # On a machine without apt: the programs and headers of a group.
 PROGRAMS = {
@@ -40,6 +41,7 @@ PROGRAMS = {
     "deb": "dh dpkg-buildpackage openssl elfutils/libdw.h",
     "types": "pahole",
     "dump": "makedumpfile",
+    "fuzz": "clang",
 }
 UPDATE_LOG = BUILD / "log" / "apt-update.log"
 VENV = BUILD / "venv"
