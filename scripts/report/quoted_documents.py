@@ -228,7 +228,7 @@ def page_readers(of):
     yield passage("waited for them {:.1f} to {:.1f} % of the time", min(shares), max(shares))
     taken = [one["acquisitions"] / one["reads"] for one in mapped]
     yield passage(
-        "read through a mapping took {:.2f} to {:.2f} locks a read", min(taken), max(taken)
+        "read through a mapping took {:.2f} to {:.2f} locks per read", min(taken), max(taken)
     )
 
 
@@ -314,8 +314,8 @@ def page_buffers(of):
     )
     yield passage(
         "the 16 buffers answered {:.1f} % of the lookups while the files were created, {:.1f} % "
-        "in a cold ``ls -lR`` and {:.1f} % of random setxattr; of the others the table answered "
-        "{:.1f}, {:.1f} and {:.1f} %",
+        "in a cold ``ls -lR`` and {:.1f} % of random setxattr. Of the other lookups, the table "
+        "answered {:.1f}, {:.1f} and {:.1f} %",
         *(
             100 * of.figure("buffer", f"{what}_hit_rate_{phase}_1k")
             for what in ("lru", "table")
