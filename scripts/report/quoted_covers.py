@@ -48,9 +48,9 @@ def ext4_dirhash(of):
 
 def shared_lines(of):
     yield passage(
-        "creating and unlinking a file on tmpfs moves {:.1f} lines between CPUs in mainline and "
-        "{:.1f} with the whole series, on ext4 with orphan_file {:.1f} and {:.1f}, and setresuid() "
-        "to a user that exists {:.1f} and {:.1f}",
+        "Creating and unlinking a file on tmpfs moves {:.1f} cache lines between CPUs in mainline "
+        "and {:.1f} with the whole series. On ext4 with orphan_file, it moves {:.1f} and {:.1f}. "
+        "setresuid() to a user that exists moves {:.1f} and {:.1f}.",
         *(
             of.figure("lines", f"lines_{name}_16{end}")
             for name in ("tmpfs_create_unlink", "orphan_create_unlink", "setresuid")
