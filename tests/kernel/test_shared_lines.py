@@ -37,9 +37,11 @@ umount /limited
 """
 
 
-# With few inodes for each CPU, all additions take the lock. With more, CPUs that
-# compared at the same time may each add one inode too many.
-@pytest.mark.parametrize("limit, beyond", [(50, 0), (1000, CPUS - 1)])
+# With fewer than 128 inodes per CPU, all additions take the lock. With more, CPUs
+# that compared at the same time may each add one inode too many.
+@pytest.mark.parametrize(
+    "limit, beyond", [(50, 0), (CPUS * 128 - 1, 0), (CPUS * 128, CPUS - 1), (1000, CPUS - 1)]
+)
 def test_limit_of_inodes(kernel, limit, beyond):
     more = limit + beyond + 1
     script = LIMIT.format(limit=limit, less=limit - 1, more=more)
