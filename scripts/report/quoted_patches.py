@@ -4,6 +4,7 @@
 from report import measured
 from report.passages import constant, passage
 from report.quoted_values import buffer_misses, hash_times, loop, pages, worst_herd, xarray
+from report.stored import UNKNOWN
 
 
 def golden_ratio(_):
@@ -65,11 +66,71 @@ def hash_pair(of):
     yield constant("loads of 0.5 to 2")
 
 
+def moved(of, operation, *fields):
+    """Lines that move because of objects with these fields: mainline and the series, 16 CPUs."""
+    for kernel in ("base", "ours"):
+        (objects,) = of.values(
+            "lines", "lines", "objects", kernel=kernel, cpus=16, operation=operation
+        )
+        if objects is UNKNOWN:
+            yield UNKNOWN
+        else:
+            yield sum(
+                lines for name, lines in objects.items() if any(one in name for one in fields)
+            )
+
+
+def list_of_inodes(of):
+    fields = ("i_sb_list", "s_inode_list_lock", "sb_inode_list")
+    create, unlink = (list(moved(of, f"tmpfs {one}", *fields)) for one in ("create", "unlink"))
+    yield passage(
+        "creating a file moves {:.1f} lines between CPUs for the list and unlinking it {:.1f}. "
+        "With this patch, these are {:.1f} and {:.1f}.",
+        *(one for pair in zip(create, unlink) for one in pair),
+    )
+
+
+def removed_inodes(of):
+    yield passage(
+        "unlink() on tmpfs moves the line of s_remove_count {:.2f} times between CPUs. With this "
+        "patch, it moves {:.2f} times.",
+        *moved(of, "tmpfs unlink", "s_remove_count"),
+    )
+
+
 def tmpfs_space(of):
+    create, unlink = (
+        list(moved(of, f"tmpfs {one}", "free_ispace", "used_ispace", "stat_lock"))
+        for one in ("create", "unlink")
+    )
+    yield passage(
+        "creating and unlinking a file moves these two lines {:.1f} times between CPUs. With this "
+        "patch and the next one, it moves them {:.1f} times.",
+        *map(sum, zip(create, unlink)),
+    )
     yield passage(
         "creating and unlinking a file takes {:.2f} of mainline's time on one CPU and {:.2f} on two",
         *(of.figure("contention", f"tmpfs_file_ratio_{cpus}") for cpus in (1, 2)),
     )
+
+
+def tmpfs_numbers(of):
+    yield passage(
+        "creating a file moves the line of stat_lock {:.2f} times between CPUs. With this patch, "
+        "it moves {:.2f} times.",
+        *moved(of, "tmpfs create", "stat_lock"),
+    )
+
+
+def setresuid(text, name):
+    def passages(of):
+        yield passage(
+            f"setresuid() to a user that exists moves the line of {text} {{:.2f}} times between "
+            "CPUs. With this patch, it moves {:.2f} times.",
+            *moved(of, "user setresuid", name),
+        )
+
+    return passages
 
 
 def mounts(_):
@@ -200,7 +261,14 @@ def tool(_):
 
 # By a part of the file's name.
 PATCHES = {
+    "keep-a-list-of-a-super-block": list_of_inodes,
+    "keep-s_remove_count-apart": removed_inodes,
     "tmpfs-count-the-space": tmpfs_space,
+    "tmpfs-take-inode-numbers": tmpfs_numbers,
+    "find-users-without-uidhash_lock": setresuid("uidhash_lock", "uidhash_lock"),
+    "find-user-counts-without-ucounts_lock": setresuid("ucounts_lock", "ucounts_lock"),
+    "references-to-the-groups-of-init": setresuid("init_groups", "init_groups"),
+    "references-to-init_user_ns": setresuid("this count", "init_user_ns"),
     "spread-of-golden-ratio": golden_ratio,
     "size-the-folio-wait-queues": folio_queues,
     "size-the-bit-wait-queues": bit_queues,
