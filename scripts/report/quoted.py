@@ -66,6 +66,10 @@ def readme(of):
         "ilookup5() on two CPUs at once takes {:.0f} ns in mainline 7.3, and {:.0f} ns with",
         *measured.contended("find_inode", 2)(of),
     )
+    yield passage(
+        "unlinking a file on tmpfs takes {:.2f} of mainline's time in user-mode Linux",
+        of.figure("contention", "tmpfs_file_ratio_1"),
+    )
     # The sample that README draws.
     for line in (
         "12047 1686.0",
