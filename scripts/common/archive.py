@@ -22,12 +22,13 @@ def usable() -> bool:
     return KEYRING.is_file() and all(map(shutil.which, ("apt-get", "dpkg-deb")))
 
 
-def fetch_package(name: str, suite: str, otherwise: str) -> Path:
+def fetch_package(name: str, suite: str, otherwise: str, architecture: str = "") -> Path:
     """The folder in which a package is unpacked; fetched only when needed.
 
-    `otherwise` says what a user can do without it.
+    `otherwise` says what a user can do without it; `architecture` is Debian's
+    name of one, if not the host's.
     """
-    unpacked = FOLDER / suite / name
+    unpacked = place(suite, architecture) / name
     if unpacked.is_dir():
         return unpacked
     for tool in "apt-get", "dpkg-deb":
@@ -37,8 +38,13 @@ def fetch_package(name: str, suite: str, otherwise: str) -> Path:
         die(f"{KEYRING}: not there; install debian-archive-keyring, or {otherwise}")
     with lock(FOLDER / "apt.lock"):
         if not unpacked.is_dir():
-            unpack(download(name, suite, otherwise), unpacked)
+            unpack(download(name, suite, otherwise, architecture), unpacked)
     return unpacked
+
+
+def place(suite: str, architecture: str = "") -> Path:
+    """The folder of a release and its architecture."""
+    return FOLDER / (f"{suite}-{architecture}" if architecture else suite)
 
 
 def names(suite: str, beginning: str) -> list[str]:
@@ -54,9 +60,9 @@ def update(conf: Path) -> None:
     run(["apt-get", "-q", "-c", conf, "update"], log=LOG, check=False)
 
 
-def configuration(suite: str) -> Path:
+def configuration(suite: str, architecture: str = "") -> Path:
     """An apt configuration whose every folder is ours."""
-    folder = FOLDER / suite / "apt"
+    folder = place(suite, architecture) / "apt"
     for name in ("lists/partial", "cache/archives/partial", "state", "empty.d"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "state/status").touch()
@@ -73,6 +79,8 @@ def configuration(suite: str) -> Path:
         "Dir::Cache": folder / "cache",
         "Acquire::Languages": "none",
     }
+    if architecture:
+        values |= {"APT::Architecture": architecture, "APT::Architectures": architecture}
     if os.geteuid() == 0:
         # The user _apt may not enter the folder of a repository.
         values["APT::Sandbox::User"] = "root"
@@ -80,8 +88,8 @@ def configuration(suite: str) -> Path:
     return conf
 
 
-def download(name: str, suite: str, otherwise: str) -> Path:
-    conf = configuration(suite)
+def download(name: str, suite: str, otherwise: str, architecture: str = "") -> Path:
+    conf = configuration(suite, architecture)
     folder = conf.parent.parent
     with step(f"fetch {name} of Debian's {suite}"):
         update(conf)

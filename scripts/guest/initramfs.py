@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath, PurePosixPath
 
 from common import BUILD, ROOT, die, lock, run, write_if_changed
+from common.archive import fetch_package
 from series import compose, gitcmd, source
 
 Inside = str | PurePath  # a path in the guest
@@ -21,6 +22,9 @@ SELFTESTS = "tools/testing/selftests"
 COMMON = ROOT / SELFTESTS / "boothash"
 # What it takes to build the selftests, of the kernel's tree.
 NEEDED = ("boothash", "kselftest.h", "kselftest_harness.h", "lib.mk")
+
+# The release of Debian whose busybox guests of other architectures have.
+SUITE = "bookworm"
 
 # PID 1 of a guest.  The job's output and its verdict leave through two virtio
 # ports, so that neither can be mistaken for console noise.  The ports appear
@@ -106,8 +110,12 @@ class Archive:
         return b"".join(self.parts)
 
 
-def busybox() -> Path:
-    """The static busybox of the host."""
+def busybox(architecture: str = "") -> Path:
+    """The static busybox of the host, or of a Debian architecture."""
+    if architecture:
+        otherwise = "guests of this architecture cannot run"
+        package = fetch_package("busybox-static", SUITE, otherwise, architecture)
+        return next(package.glob("**/bin/busybox"))
     path = shutil.which("busybox")
     if not path:
         die("busybox: not found; `make setup` installs busybox-static")
@@ -135,7 +143,7 @@ def tools() -> Path:
     env = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+        if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "ARCH")
     }
     # Two at once would read what the other one writes.
     with lock(BUILD / "tools.lock"):
@@ -155,13 +163,18 @@ def libraries(program: Path) -> list[Path]:
     return [Path(path) for path in re.findall(r"(/\S+) \(0x", listing)]
 
 
-def build(script: str, files: Files | None = None, programs: Iterable[str] = ()) -> bytes:
+def build(
+    script: str,
+    files: Files | None = None,
+    programs: Iterable[str] = (),
+    architecture: str = "",
+) -> bytes:
     """The archive for one guest.
 
     script: what the guest runs with `sh -e`; files: guest path -> host path
     or content; programs: host programs that come with their libraries.  Of
     our tools those are there that one of the texts names: a guest may have
-    little memory.
+    little memory.  A guest of another Debian architecture has only busybox.
     """
     texts = [
         script,
@@ -175,14 +188,14 @@ def build(script: str, files: Files | None = None, programs: Iterable[str] = ())
     archive = Archive()
     for folder in ("/dev", "/proc", "/sys", "/tmp", "/mnt", "/root"):
         archive.directory(folder)
-    archive.file("/bin/busybox", busybox().read_bytes())
+    archive.file("/bin/busybox", busybox(architecture).read_bytes())
     # busybox sh knows its applets by itself; these serve #! lines and exec.
     for name in ("sh", "mount", "sleep", "cat", "env"):
         archive.link(f"/bin/{name}", "busybox")
     archive.file("/init", INIT)
     for path, text in HELPERS.items():
         archive.file(path, text)
-    for tool in sorted(tools().iterdir()):
+    for tool in () if architecture else sorted(tools().iterdir()):
         if not any(re.search(rf"\b{tool.name}\b", text) for text in texts):
             continue
         archive.file(f"/bin/{tool.name}", tool.read_bytes())
