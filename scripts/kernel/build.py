@@ -103,8 +103,14 @@ def make(src: Path, obj: Path, *words: str, log: Path | None = None, what: str =
 
 
 @functools.cache
-def compiler() -> str:
-    return run(["gcc", "--version"]).stdout.partition("\n")[0]
+def compiler(program: str = "gcc") -> str:
+    return run([program, "--version"]).stdout.partition("\n")[0]
+
+
+def compiler_of(flags: Iterable[str]) -> str:
+    """The version of the compiler that the words for make choose."""
+    prefixes = [word.partition("=")[2] for word in flags if word.startswith("CROSS_COMPILE=")]
+    return compiler("".join(prefixes) + "gcc")
 
 
 def build(
@@ -114,16 +120,19 @@ def build(
     optional: Iterable[Fragment] = (),
     flags: Iterable[str] = (),
     targets: Iterable[str] = TARGETS,
+    tree: str = "",
 ) -> Build:
     """Build a commit with a configuration; gives a Build.
 
     Every line of `fragments` must survive in the configuration, those of
     `optional` need not; `flags` are words for each make, such as ARCH=um.
+    `tree` is the flavour whose work tree is built, else the flavour has its own.
     Nothing is done when nothing changed.
     """
+    tree = tree or flavour
     ensure_packages("source", "build")
     with lock(source.version_dir() / f"build-{flavour}.lock"):
-        src = worktree.src(flavour) if flavour == "patched" else worktree.checkout(flavour, commit)
+        src = worktree.src() if tree == "patched" else worktree.checkout(tree, commit)
         if worktree.head(src) != commit:
             die(f"{src} is not at the composed commit: run `make tree` first")
         return _build(
@@ -140,9 +149,9 @@ def _build(
     flags: list[str],
     targets: list[str],
 ) -> Build:
-    obj = src.parent / "obj"
-    result = Build(flavour, src, obj, src.parent / "build.log", [])
-    record = src.parent / "build.json"
+    folder = worktree.folder(flavour)
+    result = Build(flavour, src, folder / "obj", folder / "build.log", [])
+    record = folder / "build.json"
     key = build_key(fragments, optional, commit, flags, targets)
     known = json.loads(record.read_text()) if record.is_file() else {}
     if known.get("key") == key and have(result, targets):
@@ -196,7 +205,7 @@ def build_key(
     digest = hashlib.sha256()
     for path in [*fragments, *optional, Path(__file__), Path(kconfig.__file__)]:
         digest.update(kconfig.text_of(path).encode())
-    return [digest.hexdigest(), commit, flags, targets, compiler()]
+    return [digest.hexdigest(), commit, flags, targets, compiler_of(flags)]
 
 
 def have(result: Build, targets: list[str]) -> bool:
