@@ -26,6 +26,7 @@ from guest import accelerator as accelerators
 from guest import initramfs, limits
 from guest.accelerator import Accelerator
 from guest.verdict import SHOWN, End, GuestError, complaints, problem
+from kernel.architectures import X86_64, Architecture
 from kernel.build import Build
 
 Image = str | Path | Build  # a vmlinux or bzImage
@@ -33,11 +34,8 @@ Image = str | Path | Build  # a vmlinux or bzImage
 SECONDS = 30  # time limit of a job with KVM
 PROBE_SECONDS = 10  # KVM boots a guest in one or two
 
-# oops=panic: a guest that faulted has failed, whatever its job says.
-# no_timer_check: on a busy host the emulated timer misses the few ticks in
-# which the kernel wants to see it at boot, and the kernel panics.
-SOUND = ("oops=panic", "no_timer_check")
-COMMAND_LINE = f"console=ttyS0 earlyprintk=ttyS0,115200 panic=-1 {' '.join(SOUND)}"
+# A guest that faulted has failed, whatever its job says.
+SOUND = "oops=panic"
 
 
 @dataclass
@@ -126,6 +124,7 @@ class Guest:
                 without CONFIG_JUMP_LABEL, see accelerator.py
     check       False: a job may exit with another status than 0
     complaints  True: the kernel may complain
+    arch        the kernel's architecture and its machine
     """
 
     def __init__(
@@ -146,22 +145,26 @@ class Guest:
         check: bool = True,
         complaints: bool = False,
         accel: Accelerator | None = None,
+        arch: Architecture = X86_64,
     ) -> None:
-        self.kernel = kernel.vmlinux if isinstance(kernel, Build) else Path(kernel)
+        self.kernel = kernel.obj / arch.image if isinstance(kernel, Build) else Path(kernel)
         if not self.kernel.is_file():
             die(f"{self.kernel}: no such kernel image")
+        self.arch = arch
+        if arch.userland:
+            accel = Accelerator("tcg", f"this machine does not run programs of {arch.userland}")
         self.accel = accel or accelerator(self.kernel)
         self.mem = limits.memory(mem, "mem")
         self.cpus = limits.cpus(str(cpus), "cpus")
-        self.append = f"{COMMAND_LINE} {'nokaslr ' if gdb else ''}{append}"
+        self.append = f"{arch.console} panic=-1 {SOUND} {'nokaslr ' if gdb else ''}{append}"
         self.limit = self.accel.limit(timeout)
         self.check, self.complaints = check, complaints
-        self.parallel = parallel
+        self.parallel = parallel or arch.parallel
         self.folder = new_folder()
         self.pauses = 0
         self.process: subprocess.Popen[bytes]
         self._control: socket.socket | None = None
-        self._write("initramfs", initramfs.build(script, files, programs))
+        self._write("initramfs", initramfs.build(script, files, programs, arch.userland))
         self.extra = [*self._disk(disk), *self._gdb(gdb), *qemu]
 
     def _write(self, name: str, data: bytes = b"") -> None:
@@ -212,18 +215,18 @@ class Guest:
             "setpriv",
             "--pdeathsig",
             "KILL",
-            accelerators.QEMU,
+            self.arch.qemu,
             "-nodefaults",
             "-no-user-config",
             "-display",
             "none",
             "-no-reboot",
             "-M",
-            "q35",
+            self.arch.machine,
             "-accel",
             self.accel.qemu(self.parallel),
             "-cpu",
-            "host" if self.accel.name == "kvm" else "max",
+            "host" if self.accel.name == "kvm" else self.arch.cpu,
             "-m",
             f"{self.mem >> 10}K",
             "-smp",
@@ -237,7 +240,7 @@ class Guest:
             "-serial",
             "file:console",
             "-device",
-            "virtio-serial-pci",
+            self.arch.port,
             *port("output", "file,path=output"),
             *port("status", "file,path=status"),
             *port("control", "socket,path=control.sock,server=on,wait=off"),

@@ -17,6 +17,7 @@ from guest import accelerator as accelerators
 from guest import initramfs, vm
 from guest.accelerator import Accelerator
 from guest.verdict import SHOWN, End, GuestError, problem
+from kernel.architectures import NO_TIMER_CHECK
 
 FOLDER = BUILD / "boot"
 CONSOLE = FOLDER / "console.log"
@@ -91,7 +92,7 @@ def command(
     else:
         for folder in ("/etc", "/home", "/var"):
             cmd.append(f"--overlay-rwdir={folder}")
-    for word in (*vm.SOUND, *words(append)):
+    for word in (vm.SOUND, NO_TIMER_CHECK, *words(append)):
         cmd += ["-a", word]
     return cmd
 
