@@ -8,10 +8,10 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 # What a user may set, handed to the scripts as environment.
 export KERNEL BASE TOPIC MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR \
-	RESULTS KEEP TESTS SUITES KERNEL_URL KERNEL_SHA256 FLAVOUR V
+	RESULTS KEEP TESTS SUITES KERNEL_URL KERNEL_SHA256 FLAVOUR ARCH V
 
 .PHONY: help python setup tree export mail check-series check-bases kernel deb boot shell \
-	kunit lint test test-long test-machine bench bench-compare report \
+	kunit lint test test-long test-arch test-machine bench bench-compare report \
 	install-tools uninstall-tools clean distclean
 .NOTPARALLEL:
 .SUFFIXES:
@@ -27,7 +27,10 @@ help:
 	echo "  make kunit         run the KUnit suites in one guest and show the kernel's report"
 	echo "  make test          everything that CI runs"
 	echo "  make lint          its first stage: ruff, mypy, codespell and shellcheck, silent if fine"
-	echo "  make test-long     sanitizer kernels, stress, every memory size, test-machine"
+	echo "  make test-long     sanitizer kernels, stress, every memory size, test-arch,"
+	echo "                     test-machine"
+	echo "  make test-arch     its part for other architectures: build each kernel, boot it in"
+	echo "                     QEMU; about ten minutes an architecture"
 	echo "  make test-machine  packages of make deb FLAVOUR=cloud in a Debian machine: boot,"
 	echo "                     load, sizes, reboot, removal; as root, an hour or two"
 	echo
@@ -80,6 +83,7 @@ help:
 	echo "  KEEP=1             report: store the results, and write every quoted figure;"
 	echo "                     test-long: store which tests passed"
 	echo "  TESTS='...'        test: only these files, or words for pytest"
+	echo "  ARCH=arm64         test-arch: only this architecture, such as i386, s390x, arm64-64k"
 	echo "  V=1                show the output of what runs"
 
 # Python does everything else, the installing of packages too.
@@ -97,7 +101,7 @@ python:
 
 # Each verb is a function in scripts/; cli.py knows which.
 setup tree export mail check-series check-bases kernel deb boot shell kunit lint test test-long \
-test-machine bench-compare report install-tools uninstall-tools clean distclean: python
+test-arch test-machine bench-compare report install-tools uninstall-tools clean distclean: python
 	$(SCRIPT) $@
 
 bench: bench-all

@@ -31,6 +31,7 @@ VERBS = {
     "lint": "check.lint:lint",
     "test": "check.tests:test",
     "test-long": "check.tests:test_long",
+    "test-arch": "check.tests:test_arch",
     "test-machine": "check.tests:test_machine",
 }
 

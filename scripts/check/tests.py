@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make test, make test-long and make test-machine: prepare, then hand over to pytest."""
+"""make test, test-long, test-arch and test-machine: prepare, then hand over to pytest."""
 
 import os
 import shlex
@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from common import BUILD, ROOT, setting
 from common.packages import ensure_packages, ensure_venv
+from kernel import architectures
 
 # Emulation runs a guest on one processor, so two files of tests run at once.
 # Not in test-long: its loads last a fixed time, and half a machine would do
@@ -38,6 +39,13 @@ def test() -> None:
 
 def test_long() -> None:
     pytest("long")
+
+
+def test_arch() -> None:
+    """The part of it that builds and boots whole kernels of ARCH=, else of each."""
+    # The end of a test's name is the architecture.
+    names = [f"{one.name}]" for one in architectures.named(setting("ARCH"))]
+    pytest("long", "tests/long/test_architectures.py", "-k", " or ".join(names))
 
 
 def test_machine() -> None:

@@ -1,41 +1,128 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each patch builds on other architectures: what it touches, without a warning."""
+"""The series on other architectures: it builds without a warning, and works.
+
+The whole kernel is built and booted with two CPUs, emulated, for each architecture;
+then each patch's objects are built for some.
+"""
 
 import re
 
 import pytest
 
+import kunit_suites
+import sections
+import touched
+from common import run
 from common.packages import ensure_packages
-from kernel import build, kconfig
-from series import compose, gitcmd, source
+from guest import hashstats_file, vm
+from kernel import build
+from kernel.architectures import FOREIGN
+from series import compose
 
 pytestmark = pytest.mark.long
 
+BOOTED = [name for name, one in FOREIGN.items() if one.qemu]
+MEMORY = "1G"  # some of it is high memory with 32 bits
 PATCHES = compose.patches()
 CONFIGS = (*build.BASE_GUEST, build.CONFIGS / "boothash.config")
-# {name: words for make}; each stands for what it has not: 64 bits, a strict
-# order of memory, a real machine.
+# {name: words for make} of the builds patch by patch.
 ARCHITECTURES = {
-    "i386": ("ARCH=i386",),
-    "arm64": (
-        "ARCH=arm64",
-        "CROSS_COMPILE=aarch64-linux-gnu-",
-        "CC=ccache aarch64-linux-gnu-gcc",
-    ),
-    "um": ("ARCH=um", "SUBARCH=x86_64"),
+    "i386": FOREIGN["i386"].flags,
+    "arm64": FOREIGN["arm64"].flags,
+    "um": ["ARCH=um", "SUBARCH=x86_64"],
 }
+WAITS = 5000
+SIZES = {"dentry": 4096, "inode": 2048, "mount": 64, "folio_wait": 2, "bit_wait": 2}
+# Files of the load: each process makes and removes them, in rounds.
+PROCESSES, FILES, ROUNDS = 4, 100, 5
+LOAD = f"""
+mount -t ext4 /dev/vda /mnt
+echo on > /proc/hashstats
+load() {{
+    mkdir $1
+    for round in $(seq {ROUNDS}); do
+        for file in $(seq {FILES}); do echo $file > $1/$file; done
+        [ $(cat $1/* | wc -l) = {FILES} ]
+        [ $round = {ROUNDS} ] || rm $1/*
+    done
+}}
+jobs=
+for number in $(seq {PROCESSES}); do
+    folder=/tmp
+    [ $((number % 2)) = 0 ] || folder=/mnt
+    load $folder/$number &
+    jobs="$jobs $!"
+done
+for job in $jobs; do wait $job; done
+echo {WAITS} > /sys/kernel/debug/wait_filter_stress
+echo "=== full"
+cat /proc/hashstats
+echo "=== dentry-state"
+cat /proc/sys/fs/dentry-state
+rm -r /tmp/* /mnt/[0-9]*
+umount /mnt
+echo 2 > /proc/sys/vm/drop_caches
+echo "=== empty"
+cat /proc/hashstats
+"""
 
 
-def wanted(file, commit, config):
-    """Whether the configuration has the option that the folder's Makefile names for it."""
-    folder, _, name = file.rpartition("/")
-    # A folder without one is served by that above it.
-    show = gitcmd.git("show", f"{commit}:{folder}/Makefile", repo=source.base_repo(), check=False)
-    makefile = show.stdout
-    options = re.findall(
-        rf"^[\w-]+-\$\((CONFIG_\w+)\).*\b{re.escape(name)}", makefile, re.MULTILINE
-    )
-    return all(config.get(option, "n") != "n" for option in options)
+@pytest.fixture(scope="module")
+def machine(request, tree, visibly):
+    """An architecture and its kernel."""
+    one = FOREIGN[request.param]
+    with visibly():
+        return one, one.kernel()
+
+
+def each(names):
+    return pytest.mark.parametrize("machine", names, indirect=True, scope="module")
+
+
+def boot(machine, script, append="", **options):
+    one, kernel = machine
+    ensure_packages("boot", one.emulator)
+    return vm.run(kernel, script, arch=one, mem=MEMORY, append=append, timeout=60, **options)
+
+
+@each(FOREIGN)
+def test_kernel_builds_without_a_warning(machine):
+    assert not machine[1].warnings
+
+
+@each(BOOTED)
+def test_suites(machine):
+    result = boot(machine, "nproc", "kunit.enable=1")
+    assert result.output == "2\n"
+    assert kunit_suites.problems(machine[1].src, result.console) == {}
+
+
+@each(BOOTED)
+def test_sizes(machine):
+    words = ",".join(f"{name}:{size}" for name, size in SIZES.items()).replace("4096", "4K")
+    result = boot(machine, "cat /proc/hashstats", f"hash_entries={words}")
+    tables = hashstats_file.parse(result.output)
+    assert {name: tables[name]["buckets"] for name in SIZES} == SIZES
+    assert {tables[name]["sized-by"] for name in SIZES} == {"command line"}
+
+
+@each(BOOTED)
+@pytest.mark.parametrize("append", ["", "hash_entries=dentry:2,inode:2,folio_wait:2,bit_wait:2"])
+def test_load(machine, append, tmp_path):
+    disk = tmp_path / "disk"
+    run(["mkfs.ext4", "-q", disk, "32M"])
+    result = boot(machine, LOAD, append, qemu=["-drive", f"file={disk},format=raw,if=virtio"])
+    waits = re.search(r"wait_filter_stress: (\d+) waits, (\d+) sleeps", result.console)
+    assert int(waits[1]) >= WAITS and int(waits[2])
+    parts = dict(sections.parts(result.output))
+    full, empty = (hashstats_file.parse(parts[name]) for name in ("full", "empty"))
+    files = PROCESSES * FILES
+    for name in ("dentry", "inode"):
+        on_disk = files // 2 if name == "inode" else files
+        assert full[name]["objects"] > on_disk
+        assert empty[name]["objects"] < full[name]["objects"] - on_disk // 2
+    assert full["dentry"]["objects"] <= int(parts["dentry-state"].split()[0])
+    assert full["dentry"]["lookups"] > files
 
 
 @pytest.mark.parametrize("number", range(len(PATCHES)), ids=[one.name[:-6] for one in PATCHES])
@@ -45,14 +132,10 @@ def test_objects_of_patch_build_without_a_warning(name, number, kernel):
     if name == "arm64":
         ensure_packages("arm64")
     patch, commit = PATCHES[number], compose.commits(compose.compose())[number]
-    touched = {
-        file[:-2] + ".o" for file in {*patch.changes(), *patch.brings} if file.endswith(".c")
-    }
+    files = {file[:-2] + ".o" for file in {*patch.changes(), *patch.brings} if file.endswith(".c")}
     common = {"optional": CONFIGS, "flags": ARCHITECTURES[name]}
     config = build.build(name, (), commit, targets=["prepare"], **common).config
-    options = kconfig.values(config.read_text())
-    targets = sorted(
-        file for file in touched if (kernel.obj / file).exists() and wanted(file, commit, options)
-    )
+    objects = {file for file in files if (kernel.obj / file).exists()}
+    targets = sorted(touched.wanted(objects, commit, config))
     if targets:
         assert not build.build(name, (), commit, targets=targets, **common).warnings
