@@ -33,6 +33,7 @@ ARCHITECTURES = {
 }
 WAITS = 5000
 SIZES = {"dentry": 4096, "inode": 2048, "mount": 64, "folio_wait": 2, "bit_wait": 2}
+TWO_BUCKETS = "hash_entries=dentry:2,inode:2,folio_wait:2,bit_wait:2"
 # Files of the load: each process makes and removes them, in rounds.
 PROCESSES, FILES, ROUNDS = 4, 100, 5
 LOAD = f"""
@@ -107,7 +108,7 @@ def test_sizes(machine):
 
 
 @each(BOOTED)
-@pytest.mark.parametrize("append", ["", "hash_entries=dentry:2,inode:2,folio_wait:2,bit_wait:2"])
+@pytest.mark.parametrize("append", ["", TWO_BUCKETS], ids=("default", "two-buckets"))
 def test_load(machine, append, tmp_path):
     disk = tmp_path / "disk"
     run(["mkfs.ext4", "-q", disk, "32M"])
