@@ -168,11 +168,17 @@ def pytest_runtest_logreport(report):
     spent[1] += report.duration
     spent[2] += report.processor
     if "long" in report.keywords:
-        outcome, seconds = OUTCOMES.get(report.nodeid, ("passed", 0))
-        OUTCOMES[report.nodeid] = (
-            outcome if report.passed else report.outcome,
-            seconds + report.duration,
-        )
+        note_outcome(report)
+
+
+def note_outcome(report):
+    """A test counts when it has run, or did not get so far by itself."""
+    outcome, seconds = OUTCOMES.get(report.nodeid, ("", 0))
+    if not report.passed:
+        outcome = report.outcome
+    elif report.when == "call":
+        outcome = "passed"
+    OUTCOMES[report.nodeid] = outcome, seconds + report.duration
 
 
 def rank(name):
@@ -207,8 +213,9 @@ def pytest_configure(config):
 
 def pytest_unconfigure(config):
     """Store outcomes; the last line is what CI reads."""
-    if OUTCOMES and flag("KEEP"):
-        proof.store(OUTCOMES)
+    ended = {test: result for test, result in OUTCOMES.items() if result[0]}
+    if ended and flag("KEEP"):
+        proof.store(ended)
         proof.write()
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if not reporter or not hasattr(reporter, "stats") or hasattr(config, "workerinput"):
