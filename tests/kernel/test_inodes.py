@@ -59,7 +59,8 @@ TWO_BUCKETS = "hash_entries=inode:2"
 # Who takes the locks of the table or walks it.
 OURS = re.compile(
     r"boot_hash|hashstats|inode_hash|inode_bucket|bucket_lock|hash_lock|"
-    r"inode_count|find_inode_hashed"
+    r"inode_count|find_inode_hashed|sb_inode_list|inode_sb_list|_inode_list|"
+    r"ispace|shmem_reserve_inode|percpu_counter_limited_add"
 )
 
 
