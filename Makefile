@@ -30,7 +30,7 @@ help:
 	echo "  make test-long     sanitizer kernels, stress, every memory size, test-arch,"
 	echo "                     test-machine"
 	echo "  make test-arch     its part for other architectures: build each kernel, boot it in"
-	echo "                     QEMU; about ten minutes an architecture"
+	echo "                     QEMU"
 	echo "  make test-machine  packages of make deb FLAVOUR=cloud in a Debian machine: boot,"
 	echo "                     load, sizes, reboot, removal; as root, an hour or two"
 	echo

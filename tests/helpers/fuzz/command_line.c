@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		hash_entries_setup, hash_memory_setup, dhash_entries_setup,
 	};
 	unsigned long all_pages;
-	unsigned int i, words = 0;
+	unsigned int i, words;
 	char *copy, *text, *line;
 
 	if (!size)
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memory_is_max = false;
 	warnings = 0;
 	all_pages = data[0] % 32 ? 1UL << (data[0] % 32) : 0;
-	/* As long as the text: what reads behind it is seen. */
+	/* As long as the text, so that AddressSanitizer sees a read behind its end. */
 	copy = strndup((const char *)data + 1, size - 1);
 	text = copy;
 	for (i = 0; (line = strsep(&text, "\n")); i++) {
