@@ -13,6 +13,8 @@ KERNEL = 1 << 63
 USER = "[user]"
 # A part that the compiler splits off a function counts as that function.
 PART = re.compile(r"\.(cold|part|isra|constprop)\b.*")
+# nm prints archive, member, address, kind and name.
+OF_ARCHIVE = re.compile(r"^[^:\n]+:([^:\n]+):\w+ [tTwW] (\S+)$", re.M)
 INTERRUPT = re.compile(r"asm_(common_interrupt|spurious_interrupt|sysvec_.*)")
 # How often the clock ticks during a load depends on the machine, not on the
 # kernel.  kernel/sched/build_utility.o is not here: it has the wait queues.
@@ -70,6 +72,16 @@ def functions_of(kernel: Any, *patterns: str) -> set[str]:
     lines = (kernel.obj / "System.map").read_text().splitlines()
     several = collections.Counter(line.split()[2] for line in lines)
     return {one for one in found if several[one] <= 1}
+
+
+def objects_of(kernel: Any) -> dict[str, str]:
+    """The object file of each function, without names that occur in several."""
+    found: dict[str, set[str]] = collections.defaultdict(set)
+    archives = ("vmlinux.a", "lib/lib.a", "arch/x86/lib/lib.a")
+    listing = run(["nm", "-A", *archives], cwd=kernel.obj).stdout
+    for path, name in OF_ARCHIVE.findall(listing):
+        found[PART.sub("", name)].add(path)
+    return {name: paths.pop() for name, paths in found.items() if len(paths) == 1}
 
 
 def clock_functions(kernel: Any) -> set[str]:

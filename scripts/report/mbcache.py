@@ -16,6 +16,8 @@ TITLE = "ext4: mbcache rewrite (J. Kara, 2015)"
 SEED = Path(__file__).with_name("mbcache-2015.txt")
 # What a word of it has; "referenced" is what was merged, and what 6.12 has.
 VARIANTS = ("old", "list", "list_lru", "referenced", "disabled")
+MOST = 3  # object files in the sentence
+ENDS = 8  # rows at each end of a table
 FEW = 0.005  # instructions that the series must save before mbcache's part is told
 
 
@@ -117,7 +119,7 @@ def whole_table(results):
             f"By instructions {len(saved)} of {len(insns.cells)} cells take {min(saved):.1%} to "
             f"{max(saved):.1%} less. This is not mbcache: it takes more itself in "
             f"{sum(one < 0 for one in shares)} of these cells, and gives at most "
-            f"{max(shares):.0%} of what the others save. Where the rest comes from is not known."
+            f"{max(shares):.0%} of what the others save. {savings(result)}"
         )
     return Section(
         "The table of V, F and P",
@@ -147,10 +149,55 @@ def whole_table(results):
                     ),
                 ),
                 [row(result, cell) for cell in there],
-            )
+            ),
+            *difference_tables(result),
         ],
         [*seconds_lost(results), *own_lost(results)],
     )
+
+
+def savings(result):
+    """The object files whose code saves instructions."""
+    parts = []
+    for one in result.runs("differences"):
+        saved = bench_xattr.saving(one["insns"])
+        if saved <= 0:
+            continue
+        most = sorted(one["objects"].items(), key=lambda item: -bench_xattr.saving(item[1]))
+        parts.append(
+            f"on {one['system']} {saved / one['insns'][0]:.1%} are saved, of which "
+            + ", ".join(
+                f"{bench_xattr.saving(insns) / saved:.0%} in {name}" for name, insns in most[:MOST]
+            )
+        )
+    if not parts:
+        return "Where the rest comes from is not known."
+    return f"Of the instructions of all cells, {'; '.join(parts)}."
+
+
+def difference_tables(result):
+    """The object files, and the functions, that save most and that grow most."""
+    runs = result.runs("differences")
+    for what, title in (("objects", "object files"), ("functions", "functions")) if runs else ():
+        found = {(one["system"], name): insns for one in runs for name, insns in one[what].items()}
+        names = sorted(found, key=lambda name: -bench_xattr.saving(found[name]))
+        yield Table(
+            f"The {ENDS} {title} that save most and the {ENDS} that grow most: thousands of "
+            "instructions of all cells of a file system. The code of one function can be compiled "
+            "into another.",
+            (title[:-1], "mainline", "mainline again", "series", "saved"),
+            [
+                (
+                    f"{', '.join(name)}",
+                    *(
+                        f"{insns / 1000:.0f}"
+                        for insns in (base, again, ours, bench_xattr.saving(found[name]))
+                    ),
+                )
+                for name in dict.fromkeys(names[:ENDS] + names[-ENDS:])
+                for base, ours, again in [found[name]]
+            ],
+        )
 
 
 def own_lost(results):

@@ -153,6 +153,26 @@ def test_instructions_of_the_cache():
     }
 
 
+def test_what_differs_is_kept(monkeypatch):
+    monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
+    result = record.Result("xattr", size="quick")
+    for cell in range(2):
+        for name, lookup, sent in (("base", 60, 7), ("ours", 50, 7), ("again", 62, 9)):
+            functions = {"__find_get_block": lookup, "submit_bio": sent, "many": 5000 + cell}
+            if name == "ours":
+                functions["lookup_bh"] = 4
+            for system in bench_xattr.SYSTEMS:
+                result.run("count", kernel=name, system=system, functions=functions.copy())
+    files = {"__find_get_block": "fs/buffer.o", "lookup_bh": "fs/buffer.o", "many": "fs/inode.o"}
+    bench_xattr.keep_differences(result, dict.fromkeys(bench_xattr.ORDER, files))
+    assert all("functions" not in one for one in result.runs("count"))
+    ext4, ext2 = result.runs("differences")
+    assert (ext4["system"], ext2["system"]) == bench_xattr.SYSTEMS
+    assert ext4["objects"] == {"fs/buffer.o": [120, 108, 124]}
+    assert ext4["functions"] == {"__find_get_block": [120, 100, 124], "lookup_bh": [0, 8, 0]}
+    assert bench_xattr.saving(ext4["functions"]["__find_get_block"]) == 22
+
+
 def test_functions_of_the_cache(kernel):
     found = symbols.functions_of(kernel, "fs/mbcache.o")
     assert {"mb_cache_entry_create", "mb_cache_entry_get"} <= found
@@ -162,6 +182,11 @@ def test_functions_of_the_cache(kernel):
     assert "__wake_up_bit" not in clock
     with pytest.raises(common.Failure, match="no functions in fs/none.o"):
         symbols.functions_of(kernel, "fs/none.o")
+    objects = symbols.objects_of(kernel)
+    assert objects["ext4_xattr_set"] == "fs/ext4/xattr.o"
+    assert objects["mb_cache_entry_get"] == "fs/mbcache.o"
+    assert objects["wake_up_bit"] == "kernel/sched/build_utility.o"
+    assert objects["xas_load"] == "lib/xarray.o"
 
 
 def test_reports():

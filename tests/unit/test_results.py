@@ -572,6 +572,20 @@ def of_2015():
         sum(one < 0 for one in shares()),
         100 * max(shares()),
     )
+    for of in RAW.rows("xattr", "differences"):
+        saved = {
+            name: (base + again) / 2 - ours
+            for name, (base, ours, again) in (of["objects"] | {"": of["insns"]}).items()
+        }
+        whole = saved.pop("")
+        first = sorted(saved, key=saved.__getitem__)[:-4:-1]
+        if whole > 0:
+            yield passage(
+                f"on {of['system']} {{:.1f}}% are saved, of which "
+                + ", ".join(f"{{:.0f}}% in {name}" for name in first),
+                100 * whole / of["insns"][0],
+                *(100 * saved[name] / whole for name in first),
+            )
     own = [ours / base for what, _, base, ours in cells() if what == "mbcache_insns"]
     yield passage(
         "The code of mbcache takes more instructions than mainline's in {} of {} cells: the median "

@@ -6,7 +6,8 @@ xattr_bench.c) on ext4 and ext2 on a RAM disk, over that test's processes,
 files and values, and once with more entries than the base's cache may hold.
 Instructions are counted on one processor, only while attributes are set, and
 without those of the clock; the processes take turns.  Seconds are taken in
-guests of their own.
+guests of their own.  The object files and functions whose instructions differ
+are kept, summed over all cells.
 
 Background work of a file system would be noise.  There is no journal, inode
 tables are complete at mount, and nothing is written back during the load.
@@ -20,7 +21,7 @@ from bench.jobs import count_guest, mkfs_ext4, run_guest
 from bench.record import table
 from bench.rounds import alternate, furthest, run_jobs
 from bench.sides import TITLES, build_kernels, check_counting, kernel_of, note_machine
-from bench.symbols import clock_functions, functions_of
+from bench.symbols import clock_functions, functions_of, objects_of
 from common import die
 
 SYSTEMS = ("ext4", "ext2")
@@ -38,6 +39,8 @@ ENTRIES_ONLY = "hash_entries=mbcache:1024"
 # Instructions are counted in this order; the second base is the A/A pair.
 ORDER = ("base", "ours", "again")
 PARTS = {"buckets": BUCKETS_ONLY, "entries": ENTRIES_ONLY}
+# Of the base's instructions: what a function must differ by to be kept.
+DIFFERENCE = 0.0005
 
 
 class Disk(NamedTuple):
@@ -127,6 +130,7 @@ def measure(result, load):
     note_machine(result, kernels["ours"])
     check_counting(result, kernels["ours"])
     run_jobs(plan(load, kernels), lambda job: run_job(result, job))
+    keep_differences(result, {name: objects_of(kernels[kernel_of(name)]) for name in ORDER})
     seed_figures(result)
     beyond_figures(result)
     show(result, load)
@@ -274,7 +278,10 @@ def count(result, job):
     clock = clock_functions(job.side.kernel)
     for cell, said, segment in zip(job.cells, parse(output, job.cells), segments):
         symbol_counts.check_memory(segment)
-        keep(result, job, cell, said, **instructions(segment, own, clock))
+        found = instructions(segment, own, clock)
+        if job.kind == "count":
+            found["functions"] = segment.kernel(without=clock)
+        keep(result, job, cell, said, **found)
 
 
 def instructions(segment, own, clock):
@@ -298,6 +305,43 @@ def keep(result, job, cell, said, **more):
         blocks=said["blocks"],
         **more,
     )
+
+
+def keep_differences(result, objects):
+    """What takes more or less than in the base; the functions of each cell are dropped.
+
+    The numbers are those of the guests in ORDER; `objects` has the object file of
+    each of their functions.
+    """
+    cells = [(one, one.pop("functions")) for one in result.runs("count")]
+    for system in SYSTEMS:
+        functions: dict[str, list[int]] = {}
+        files: dict[str, list[int]] = {}
+        for one, counts in cells:
+            if one["system"] == system:
+                side = ORDER.index(one["kernel"])
+                for name, insns in counts.items():
+                    path = objects[one["kernel"]].get(name, "[other]")
+                    functions.setdefault(name, [0, 0, 0])[side] += insns
+                    files.setdefault(path, [0, 0, 0])[side] += insns
+        whole = [sum(numbers) for numbers in zip(*functions.values())]
+        result.run(
+            "differences",
+            system=system,
+            insns=whole,
+            objects=different(files, DIFFERENCE * whole[0]),
+            functions=different(functions, DIFFERENCE * whole[0]),
+        )
+
+
+def different(insns, least):
+    return {name: of for name, of in sorted(insns.items()) if abs(saving(of)) >= least}
+
+
+def saving(insns):
+    """Of the series, to the mean of the base's guests; the order is ORDER."""
+    base, ours, again = insns
+    return (base + again) / 2 - ours
 
 
 def parse(output, cells):
@@ -426,7 +470,19 @@ def show(result, load):
                 ],
                 ("F\\P", *load.processes),
             )
+    show_differences(result)
     show_beyond(result, load)
+
+
+def show_differences(result):
+    for one in result.runs("differences"):
+        for what in ("objects", "functions"):
+            print(f"\n  {one['system']}: {what} that differ, instructions of all cells")
+            rows = sorted(one[what].items(), key=lambda item: -saving(item[1]))
+            table(
+                [(name, *insns, f"{saving(insns):.0f}") for name, insns in rows],
+                ("", *(TITLES[name] for name in ORDER), "saved"),
+            )
 
 
 def text(result, cell):
