@@ -10,6 +10,7 @@ from bench import record, symbol_counts
 from bench.cases import readers as bench_readers
 from bench.cases.readers import Case
 from guest import initramfs, vm
+from report import pagecache
 
 LOAD = bench_readers.Load(rounds=1, again=1, reads=500, large=4, memory="256M")
 CASES = [
@@ -99,6 +100,14 @@ def test_bad_arguments(words, said):
     )
     assert done.returncode
     assert said in done.stderr
+
+
+def test_threads_of_the_paper():
+    """Each number of Table 3, and time for its reads."""
+    threads = {case.threads for case in bench_readers.TABLE if case.mode == "sequential"}
+    assert pagecache.READERS.keys() <= threads
+    options = bench_readers.machine(bench_readers.LOADS["long"], "base")
+    assert options["timeout"] > 2000
 
 
 def test_missing_load():
@@ -201,6 +210,7 @@ def test_lock_figures(result):
     figures = result.data["figures"]
     assert figures["lock_share_8_base"] == 0.001
     assert figures["lock_acquisitions_per_read_4_ours"] == 2
+    assert figures["lock_acquisitions_per_read_16_base"] == 4
     assert figures["index_lock_acquisitions_per_read_1_base"] == 0.05
 
 
