@@ -7,7 +7,8 @@
  *   create   makes the files, empty, one after the other
  *   lookup   a stat of each of these files, in random order
  *   churn    removes one of the files, taken at random, and makes one with a new
- *            name, so often as there are files
+ *            name, TIMES as often as there are files (-t); with -d DONE, the
+ *            directory had that many times before
  *
  * The names have a pattern:
  *
@@ -65,9 +66,11 @@ static const struct pattern {
 static struct {
 	const char		*dir;
 	unsigned int		files;
+	unsigned int		done;
+	unsigned int		times;
 	const struct pattern	*pattern;
 	unsigned int		*order;	/* numbers of the files */
-} opt = { .files = 1000, .pattern = patterns };
+} opt = { .files = 1000, .times = 1, .pattern = patterns };
 
 static void make_file(unsigned int i)
 {
@@ -114,13 +117,15 @@ static void look_up(void)
 static void churn(void)
 {
 	unsigned long long random = 2;
-	unsigned int i, at;
+	unsigned int i, at, done = opt.done * opt.files;
 
-	for (i = 0; i < opt.files; i++) {
+	for (i = 0; i < done + opt.times * opt.files; i++) {
 		at = next(&random) % opt.files;
-		remove_file(opt.order[at]);
+		if (i >= done)
+			remove_file(opt.order[at]);
 		opt.order[at] = opt.files + i;
-		make_file(opt.order[at]);
+		if (i >= done)
+			make_file(opt.order[at]);
 	}
 }
 
@@ -163,11 +168,12 @@ static void run(const struct phase *phase)
 	mark(CLOSE(1));
 	seconds = now() - begin;
 	printf("phase: %s\noperations: %u\nseconds: %.6f\n", phase->word,
-	       opt.files, seconds);
+	       opt.times * opt.files, seconds);
 }
 
 static const char help[] =
-	"usage: htree DIR create|lookup|churn [-n FILES] [-p number|hex|photo|mail]\n";
+	"usage: htree DIR create|lookup|churn [-n FILES] [-p number|hex|photo|mail]\n"
+	"             [-t TIMES] [-d DONE]\n";
 
 static const struct pattern *find_pattern(const char *word)
 {
@@ -195,9 +201,13 @@ static const struct phase *arguments(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "n:p:")) != -1) {
+	while ((c = getopt(argc, argv, "n:p:t:d:")) != -1) {
 		if (c == 'n')
 			opt.files = to_number("-n", optarg, 1, 1000000);
+		else if (c == 't')
+			opt.times = to_number("-t", optarg, 1, 100);
+		else if (c == 'd')
+			opt.done = to_number("-d", optarg, 0, 100);
 		else if (c == 'p')
 			opt.pattern = find_pattern(optarg);
 		else

@@ -90,7 +90,7 @@ BENCHMARKS = {
         near=r".*",
     ),
     "herd": Benchmark(herd, 100, 1200, 7800, r"(?!foreign_calls_per_wake(_256)?$)"),
-    "htree": Benchmark(htree, 40, 1000, 4000),
+    "htree": Benchmark(htree, 45, 1000, 6600),
     "index": Benchmark(index, 30, 220, 3600, r"(?!bytes)"),
     "buffer": Benchmark(buffer, 90, 480, 7200, r".*contentions"),
     # Linux 7.3 hides vfs_cache_pressure from other files.
@@ -99,7 +99,7 @@ BENCHMARKS = {
     "lines": Benchmark(lines, 400, 1500, 5400),
     "multiuser": Benchmark(multiuser, 110, 1200, 6000, r"scripts|throughput|nodes"),
     "readers": Benchmark(
-        readers, 40, 120, 3600, r"(mapped_)?readers_ratio|random_read_hash|.*lock"
+        readers, 80, 500, 5400, r"(mapped_)?readers_ratio|random_read_hash|.*lock"
     ),
 }
 

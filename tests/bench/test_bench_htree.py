@@ -2,6 +2,7 @@
 """The benchmark of a large directory: the load, its leaves, the figures."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -55,6 +56,10 @@ def test_names_come_and_change(tmp_path, pattern):
     then = set(os.listdir(tmp_path))
     # One that is made new may be removed again: 1/e are as they were.
     assert len(then) == 300 and 70 < len(first & then) < 150
+    # The program knows what is there after one churn.
+    assert htree(tmp_path, "churn", *words, "-d", "1", "-t", "3").returncode == 0
+    last = set(os.listdir(tmp_path))
+    assert len(last) == 300 and len(first & last) < 20
     # No longer there.
     done = htree(tmp_path, "lookup", *words)
     assert done.returncode == 1 and "htree: stat " in done.stderr
@@ -68,6 +73,7 @@ def test_names_come_and_change(tmp_path, pattern):
         (".", "none"),
         (".", "create", "-n", "0"),
         (".", "create", "-p", "none"),
+        (".", "churn", "-t", "0"),
         (".", "create", "more"),
         ("-z",),
     ],
@@ -106,13 +112,13 @@ def test_directory_of_a_guest(kernel):
         cell = bench_htree.Cell("ours", name, "mail")
         output = vm.run(
             kernel,
-            bench_htree.script(cell, 500),
+            bench_htree.script(cell, 500, longer=True),
             mem="1G",
             programs=["mkfs.ext4", "tune2fs", "debugfs"],
             timeout=60,
         ).output
-        seconds, dumps = bench_htree.parse(output, 500)
-        assert len(seconds) == 3 and len(dumps) == 2
+        seconds, dumps = bench_htree.parse(output, 500, longer=True)
+        assert len(seconds) == 4 and len(dumps) == 3
         for dump in dumps:
             found = bench_htree.leaves(dump, name, 500)
             # An entry takes 44 bytes.
@@ -140,20 +146,23 @@ def test_plan():
 def result(monkeypatch):
     monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
     one = record.Result("htree", size="quick")
-    load = bench_htree.Load(10, ("number", "mail"), ("number",))
+    load = bench_htree.Load(10, ("number", "mail"), ("number",), longer=("mail",))
     for cell in bench_htree.plan(load):
         insns = {"base": 1000, "ours": 900, "again": 1010}[cell.kernel]
-        for phase in bench_htree.PHASES:
+        for phase in bench_htree.phases(cell, load):
             one.run(
                 "phase",
                 **cell._asdict(),
                 phase=phase,
-                operations=10,
+                operations=bench_htree.operations(phase, 10),
                 insns=insns,
                 hash_insns=insns / 10,
                 names_insns=50,
             )
-        for when, filled in (("created", 2800.5), ("churned", 2100)):
+        leaves_ = {"created": 2800.5, "churned": 2100}
+        if cell.pattern in load.longer:
+            leaves_["churned more"] = 1400.25
+        for when, filled in leaves_.items():
             one.run("leaves", **cell._asdict(), when=when, leaves=7, filled=filled, sha256=when)
     return one
 
@@ -166,6 +175,9 @@ def test_figures(result):
     assert found["fill_churned_tea_mail"] == 2100
     assert found["insn_create_legacy_number"] == 90
     assert found["insn_ratio_churn_tea_mail"] == 0.9
+    assert found["fill_more_tea_mail"] == 1400.25
+    assert found["insn_longer_churn_tea_mail"] == 30
+    assert "fill_more_tea_number" not in found
     assert found["insn_hash_half_md4_mail"] == 9
     assert found["insn_hash_base_half_md4_mail"] == 10
     assert found["insn_aa_ratio_worst"] == 1.01
@@ -187,5 +199,6 @@ def test_tables(result, capsys):
     bench_htree.figures(result)
     bench_htree.show(result)
     said = capsys.readouterr().out
-    assert "number, half_md4    2800       7         2100       7" in said
+    assert re.search("number, half_md4 +2800 +7 +2100 +7 +- +-\n", said)
+    assert re.search("mail, half_md4 +2800 +7 +2100 +7 +1400 +7\n", said)
     assert "90 (0.9000)" in said

@@ -890,12 +890,41 @@ def of_2002():
     for pattern in PATTERNS:
         yield passage(
             f"With names {pattern}, leaves keep {{:.2f}} (legacy), {{:.2f}} (half_md4), {{:.2f}} "
-            "(tea)",
+            "(tea) of what was filled.",
             *(
                 filled("churned", name, pattern) / filled("created", name, pattern)
                 for name in HASHES
             ),
         )
+        # `make bench-htree LONG=1` alone.
+        if RAW.rows("htree", "leaves", when="churned more", pattern=pattern):
+            yield passage(
+                f"With names {pattern}, leaves keep {{:.2f}} (legacy), {{:.2f}} (half_md4), "
+                "{:.2f} (tea) of what was filled after {} times as many removals",
+                *(
+                    filled("churned more", name, pattern) / filled("created", name, pattern)
+                    for name in HASHES
+                ),
+                1
+                + RAW.one(
+                    "htree",
+                    "phase",
+                    "operations",
+                    kernel="ours",
+                    phase="longer_churn",
+                    hash="tea",
+                    pattern=pattern,
+                )
+                // RAW.one(
+                    "htree",
+                    "phase",
+                    "operations",
+                    kernel="ours",
+                    phase="churn",
+                    hash="tea",
+                    pattern=pattern,
+                ),
+            )
     yield passage(
         "255 bytes take {:.2f}, {:.2f}, {:.2f}, {:.2f} of mainline's time",
         *map(half_md4, (8, 16, 32, 255)),

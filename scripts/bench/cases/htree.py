@@ -3,7 +3,8 @@
 
 bench-src/guest/htree.c creates the files of one directory and looks them
 up when names and inodes are not in memory.  Then it removes a random file and
-creates another, as often as there are files.  Names follow several patterns;
+creates another, as often as there are files, and in a longer churn MORE times as
+often.  Names follow several patterns;
 the file system is on a RAM disk, with blocks of 4 KiB and without a journal.
 
 The leaves are read with debugfs (htree_dump): the bytes that the entries in use
@@ -15,6 +16,7 @@ The figures are, for each hash H and pattern P:
 
   fill_H_P, fill_churned_H_P  bytes filled of a leaf's 4096, before and after
                               the removals
+  fill_more_H_P               after those of the longer churn
   insn_PHASE_H_P              instructions of an operation of the series
   insn_ratio_PHASE_H_P        the same divided by the base's
   insn_hash_H_P               instructions of fs/ext4/hash.c in one create of
@@ -38,6 +40,11 @@ from common import die
 # As tune2fs calls them; the number is that on the disk.
 HASHES = {"legacy": 0, "half_md4": 1, "tea": 2}
 PHASES = ("create", "lookup", "churn")
+LONGER = "longer_churn"  # a phase after these, if the load has it
+# With 200,000 files, the last number of a name is just below a million.
+MORE = 3
+# When the leaves are read -> the figure.
+FILLS = {"created": "fill", "churned": "fill_churned", "churned more": "fill_more"}
 BLOCK = 4096
 DISK = "512M"
 MEMORY = "2G"
@@ -56,13 +63,19 @@ class Load(NamedTuple):
     files: int
     patterns: tuple
     again: tuple  # patterns with the base once more
+    longer: tuple = ()  # patterns with the longer churn
 
 
 LOADS = {
-    "quick": Load(5000, ("number",), ("number",)),
+    "quick": Load(5000, ("number",), ("number",), ("number",)),
     # 200,000 files, as in the mail.
     "usual": Load(200_000, ("number", "mail"), ()),
-    "long": Load(200_000, ("number", "hex", "photo", "mail"), ("number", "mail")),
+    "long": Load(
+        200_000,
+        ("number", "hex", "photo", "mail"),
+        ("number", "mail"),
+        longer=("number", "mail"),
+    ),
 }
 
 
@@ -100,9 +113,14 @@ def plan(load):
     ]
 
 
-def script(cell, files):
+def phases(cell, load):
+    return [*PHASES, LONGER] if cell.pattern in load.longer else [*PHASES]
+
+
+def script(cell, files, longer=False):
     """The same file system each time; debugfs reads it unmounted."""
     load = f"htree /mnt/d %s -n {files} -p {cell.pattern}"
+    more = f"{load % 'churn'} -d 1 -t {MORE}"
     mount = "mount -t ext4 -o noinit_itable /dev/ram0 /mnt"
     leaves = [
         "umount /mnt",
@@ -132,6 +150,7 @@ def script(cell, files):
                 "echo '=== churn'",
                 load % "churn",
                 *leaves,
+                *([mount, f"echo '=== {LONGER}'", more, *leaves] if longer else []),
             ]
         )
         + "\n"
@@ -139,42 +158,48 @@ def script(cell, files):
 
 
 def run_cell(result, load, cell, kernel):
+    wanted = phases(cell, load)
     segments, output = count_guest(
         result,
         f"{cell.kernel}-{cell.hash}",
         kernel,
-        script(cell, load.files),
+        script(cell, load.files, LONGER in wanted),
         mem=MEMORY,
         append=APPEND,
         programs=["mkfs.ext4", "tune2fs", "debugfs"],
         timeout=60 + SECONDS_A_FILE * load.files,
     )
-    reports, dumps = parse(output, load.files)
-    symbol_counts.check_segments(segments, len(PHASES))
+    reports, dumps = parse(output, load.files, LONGER in wanted)
+    symbol_counts.check_segments(segments, len(wanted))
     symbols = {
         "clock": clock_functions(kernel),
         "hash": functions_of(kernel, HASH),
         "names": functions_of(kernel, "fs/ext4/namei.o"),
     }
-    for phase, segment, seconds in zip(PHASES, segments, reports):
+    for phase, segment, seconds in zip(wanted, segments, reports):
         symbol_counts.check_memory(segment)
         result.run(
             "phase",
             **cell._asdict(),
             phase=phase,
-            operations=load.files,
+            operations=operations(phase, load.files),
             seconds=seconds,
             **instructions(segment, symbols),
         )
-    for when, dump in zip(("created", "churned"), dumps):
+    for when, dump in zip(FILLS, dumps):
         result.run("leaves", **cell._asdict(), when=when, **leaves(dump, cell.hash, load.files))
 
 
-def parse(output, files):
-    """(seconds of each phase, both dumps of the directory)"""
+def operations(phase, files):
+    return files * MORE if phase == LONGER else files
+
+
+def parse(output, files, longer=False):
+    """(seconds of each phase, the dumps of the directory)"""
     _, *rest = PART.split(output)
     parts = list(zip(rest[::2], rest[1::2]))
     wanted = ["create", "lookup", "leaves", "end", "churn", "leaves", "end"]
+    wanted += [LONGER, "leaves", "end"] if longer else []
     if [name for name, _ in parts] != wanted:
         die(
             f"the guest printed {' '.join(name for name, _ in parts)}; wanted "
@@ -182,9 +207,11 @@ def parse(output, files):
         )
     reports = []
     for name, text in parts:
-        if name in PHASES:
+        if name not in ("leaves", "end"):
             said = dict(re.findall(r"^(\w+): (\S+)$", text, re.M))
-            if (said.get("phase"), said.get("operations")) != (name, str(files)):
+            program = "churn" if name == LONGER else name
+            count = str(operations(name, files))
+            if (said.get("phase"), said.get("operations")) != (program, count):
                 die(f"htree did not end {name}: {text[-200:]!r}")
             reports.append(float(said["seconds"]))
     return reports, [text for name, text in parts if name == "leaves"]
@@ -260,10 +287,9 @@ def figures(result):
     for name, pattern in places(result):
         place = {"hash": name, "pattern": pattern}
         end = f"{name}_{pattern}"
-        for when, figure in (("created", "fill"), ("churned", "fill_churned")):
-            (one,) = result.runs("leaves", kernel="ours", when=when, **place)
-            result.figure(f"{figure}_{end}", one["filled"])
-        for phase in PHASES:
+        for one in result.runs("leaves", kernel="ours", **place):
+            result.figure(f"{FILLS[one['when']]}_{end}", one["filled"])
+        for phase in (one["phase"] for one in result.runs("phase", kernel="ours", **place)):
             base, ours = (
                 by_operation(result, kernel=kernel, phase=phase, **place)
                 for kernel in ("base", "ours")
@@ -295,16 +321,17 @@ def show(result):
     found = result.data["figures"]
     print(
         "\n  bytes filled of the 4096 of a leaf, and leaves, after the "
-        "creates, and after as many removals and creates at random"
+        "creates, after as many removals and creates at random, and after "
+        f"{MORE} times as many more"
     )
     rows = []
     for name, pattern in places(result):
         cells = []
-        for when in ("created", "churned"):
-            (one,) = result.runs("leaves", kernel="ours", when=when, hash=name, pattern=pattern)
-            cells += [f"{one['filled']:.0f}", one["leaves"]]
+        for when in FILLS:
+            runs = result.runs("leaves", kernel="ours", when=when, hash=name, pattern=pattern)
+            cells += [f"{runs[0]['filled']:.0f}", runs[0]["leaves"]] if runs else ["-", "-"]
         rows.append((f"{pattern}, {name}", *cells))
-    table(rows, ("names, hash", "filled", "leaves", "filled then", "leaves"))
+    table(rows, ("names, hash", *(word for when in FILLS for word in (when, "leaves"))))
     print(
         "\n  instructions of the kernel for one operation of the series, and "
         "divided by the base's; in one create those of the hash, and those "
