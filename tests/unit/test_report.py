@@ -9,6 +9,9 @@ import pytest
 
 import common
 from bench import record
+from bench.cases import htree as bench_htree
+from bench.cases import readers as bench_readers
+from report import htree as report_htree
 from report import mbcache as report_mbcache
 from report import page, quoted, run, stored
 from report import pagecache as report_pagecache
@@ -290,6 +293,62 @@ def test_disabled_cache_is_shown_when_it_is_stored(results):
     assert report_mbcache.disabled(results).kind == OPEN
     after = report_mbcache.disabled(with_runs(results, "xattr", runs))
     assert "Mainline takes 2.00 to 2.00 times the seconds" in after.answer
+
+
+def test_what_saves_instructions_is_shown_when_it_is_stored(results):
+    objects = {"fs/buffer.o": [50, 35, 50], "lib/xarray.o": [9, 5, 9], "fs/inode.o": [5, 6, 5]}
+    runs = [
+        {
+            "kind": "differences",
+            "system": "ext4",
+            "insns": [995, 980, 1005],
+            "objects": objects,
+            "functions": {"__find_get_block": [45000, 20000, 45000]},
+        }
+    ]
+    before = report_mbcache.whole_table(results)
+    after = report_mbcache.whole_table(with_runs(results, "xattr", runs))
+    assert before.answer.endswith("Where the rest comes from is not known.")
+    assert after.answer.endswith(
+        "Of the instructions of all cells, on ext4 2.0% are saved, of which 75% in fs/buffer.o, 20% "
+        "in lib/xarray.o, -5% in fs/inode.o."
+    )
+    assert len(after.blocks) == len(before.blocks) + 2
+    assert after.blocks[-1].rows == [("ext4, __find_get_block", "45", "45", "20", "25")]
+
+
+def test_many_readers_are_shown_when_they_are_stored(results):
+    runs = [
+        one | {"threads": threads}
+        for kind in ("locks", "throughput")
+        for one in results.get("readers").runs(kind, mode="sequential", threads=8)
+        for threads in bench_readers.MANY
+    ]
+    before = report_pagecache.readers(results)
+    after = report_pagecache.readers(with_runs(results, "readers", runs))
+    assert "12 to 16 threads were not run." in before.run + before.lost[0]
+    assert "not run" not in after.run + after.lost[0]
+    assert "with 1 to 16 threads" in after.answer
+    assert before.blocks[0].rows[-1][5] == "-" != after.blocks[0].rows[-1][5]
+
+
+def test_longer_churn_is_shown_when_it_is_stored(results):
+    htree = results.get("htree")
+    runs = [
+        one | {"when": "churned more", "filled": one["filled"] / 2}
+        for one in htree.runs("leaves", when="created", pattern="mail")
+    ] + [
+        one | {"phase": bench_htree.LONGER}
+        for one in htree.runs("phase", phase="churn", pattern="mail")
+    ]
+    before = report_htree.fragmented(results)
+    after = report_htree.fragmented(with_runs(results, "htree", runs))
+    assert "A longer churn was not run." in before.run and "not run" not in after.run
+    assert (
+        "With names mail, leaves keep 0.50 (legacy), 0.50 (half_md4), 0.50 (tea) of what was filled "
+        "after 4 times as many removals." in after.answer
+    )
+    assert len(after.blocks[-1].rows) == 3 and len(after.blocks) == 2
 
 
 def test_another_structure_needs_no_change_here(results):
