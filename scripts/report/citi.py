@@ -351,9 +351,9 @@ def page_sizes(results):
         f"Nothing that this load shows. With {most} users the code of the tables takes "
         f"{against(results, 'ours', 'table'):.3f} of mainline's instructions at the default "
         f"sizes, {against(results, 'quarter', 'table'):.3f} at a quarter and "
-        f"{against(results, 'four', 'table'):.3f} at four times. Both differ from the default by "
-        f"about the same ({' and '.join(f'{one:.1%}' for one in differ)}), so size is not the "
-        f"cause. {base['tables']['page'] / base['table_insns']:.0%} of this code is the page tree, "
+        f"{against(results, 'four', 'table'):.3f} at four times. So size is not the cause: it "
+        f"changes the default by {' and '.join(f'{one:.1%}' for one in differ)}. "
+        f"{base['tables']['page'] / base['table_insns']:.0%} of this code is the page tree, "
         "which has no size.",
         noise(results, "multiuser", "instructions of tables"),
         [

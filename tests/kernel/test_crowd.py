@@ -102,8 +102,8 @@ LINE = re.compile(
 )
 # Who takes the locks of the tables or walks them.
 OURS = re.compile(
-    r"boot_hash|hashstats|hash_key|find_user|alloc_uid|free_u(id|ser)|uid_hash|"
-    r"find_ucounts|(get|put)_ucounts|ucounts_|find_dquot|"
+    r"boot_hash|hashstats|hash_key|find_user|alloc_uid|free_uid|free_user|"
+    r"uid_hash|find_ucounts|(get|put)_ucounts|ucounts_|find_dquot|"
     r"dquot_hash|posix_timers_find|posix_timer_(by_id|add|unhash)|"
     r"hash_bucket|find_existing_css_set|css_set_|blocked_head|posix_locks_deadlock|"
     r"locks_\w+_blocked|mm_slot_|(ksm|khugepaged)_mm_bucket"
