@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Objects of patches that are compiled by themselves."""
 
+import functools
 import re
 
 from kernel import build, kconfig
-from series import gitcmd, source
+from series import compose, gitcmd, source
 
 CONFIG = (*build.BASE_GUEST, build.CONFIGS / "objects.config")
 # What objects.config adds to the kernel of a guest.
@@ -17,16 +18,48 @@ def objects(names, kernel):
     return {name for name in found if name.startswith(ADDED) or (kernel.obj / name).exists()}
 
 
+def of_series(commit, config):
+    """The objects that patches touch and for which a configuration has the options."""
+    files = {name for patch in compose.patches() for name in (*patch.changes(), *patch.brings)}
+    names = {f"{name[:-2]}.o" for name in files if name.endswith(".c")}
+    return sorted(wanted({name for name in names if alone(name, commit)}, commit, config))
+
+
 def wanted(names, commit, config):
-    """Of these objects, those for which a configuration has the options of their Makefile."""
+    """Of these objects, those for which a configuration has the options of their Makefiles."""
     options = kconfig.values(config.read_text())
     return {name for name in names if all(options.get(o, "n") != "n" for o in needs(name, commit))}
 
 
+def alone(name, commit):
+    """A Makefile names the object; other files are included by one that has an object."""
+    word, text = next(makefiles(name, commit))
+    return re.search(word, text)
+
+
 def needs(name, commit):
-    """The options that the folder's Makefile names for an object."""
-    folder, _, file = name.rpartition("/")
-    # A folder without one is served by that above it.
-    show = gitcmd.git("show", f"{commit}:{folder}/Makefile", repo=source.base_repo(), check=False)
-    line = rf"^[\w-]+-\$\((CONFIG_\w+)\).*\b{re.escape(file)}"
-    return re.findall(line, show.stdout, re.MULTILINE)
+    """The options that Makefiles name for an object, or for a folder that it is in."""
+    return [
+        option
+        for word, text in makefiles(name, commit)
+        for option in re.findall(rf"^[\w-]+-\$\((CONFIG_\w+)\).*{word}", text, re.MULTILINE)
+    ]
+
+
+def makefiles(name, commit):
+    """Each Makefile from the object up, behind what stands there for the object or its folder."""
+    *folders, word = name.split("/")
+    while True:
+        if text := makefile("/".join(folders), commit):
+            yield rf"[\s/]{re.escape(word)}(?=\s|$)", text
+            word = ""
+        if not folders:
+            return
+        # A folder without a Makefile is served by that above it.
+        word = f"{folders.pop()}/{word}"
+
+
+@functools.cache
+def makefile(folder, commit):
+    name = f"{folder}/Makefile" if folder else "Kbuild"
+    return gitcmd.git("show", f"{commit}:{name}", repo=source.base_repo(), check=False).stdout
