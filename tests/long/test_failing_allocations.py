@@ -35,17 +35,21 @@ def kernel():
     )
 
 
-def test_tables_shrink_to_a_page(kernel):
-    result = vm.run(
+def boot(kernel, append):
+    return vm.run(
         kernel,
         LOAD,
-        # Larger than what is allocated as pages.
-        append="hash_entries=mbcache:1M,page:auto fail_hash=all:4096",
+        append=append,
         mem="1G",
         disk="256M",
         programs=["mkfs.ext4"],
         timeout=90,
     )
+
+
+def test_tables_shrink_to_a_page(kernel):
+    # This mbcache is larger than what is allocated as pages.
+    result = boot(kernel, "hash_entries=mbcache:1M,page:auto fail_hash=all:4096")
     for kind in ("memblock", "pages", "vmalloc"):
         assert f"fail_hash: {kind} of " in result.console
     tables = hashstats_file.parse(result.output)
@@ -57,15 +61,7 @@ def test_tables_shrink_to_a_page(kernel):
 
 
 def test_machine_does_without_an_optional_table(kernel):
-    result = vm.run(
-        kernel,
-        LOAD,
-        append="hash_entries=page:auto fail_hash=page:0",
-        mem="1G",
-        disk="256M",
-        programs=["mkfs.ext4"],
-        timeout=90,
-    )
+    result = boot(kernel, "hash_entries=page:auto fail_hash=page:0")
     assert "page: cannot allocate " in result.console
     assert hashstats_file.parse(result.output)["page"]["buckets"] == 0
 
