@@ -20,15 +20,15 @@ from bench.cases import lines as bench_lines
 from bench.record import machine, machine_name
 from bench.run import BENCHMARKS
 from common import BUILD, ROOT, die, flag, setting, write_if_changed
+from report import bases, losses, measured, quoted
 from report import citi as report_citi
 from report import htree as report_htree
-from report import losses, measured, quoted
 from report import mbcache as report_mbcache
 from report import pagecache as report_pagecache
 from report import wakeups as report_wakeups
 from report.page import LICENSE, OPEN, Section, Table, heading, list_table, simple_table, wrapped
 from report.quoted_values import DOCUMENTS as DOCUMENTATION
-from report.stored import Results, machines
+from report.stored import RESULTS, Results, machines, of_base
 from series import source, topics
 
 FOLDER = BUILD / "report"
@@ -49,8 +49,9 @@ PICTURES = {
 def report():
     folder = chosen_folder()
     # What was not measured again is taken from what is stored.
-    results = Results(folder, *(machines() if flag("KEEP") else ()))
-    write(FOLDER / "results.rst", pages(results, "results", "{}.png"))
+    stored = machines(of_base(source.base_name())) if flag("KEEP") else ()
+    results = Results(folder, *stored)
+    write(FOLDER / "results.rst", pages(results, "results", "{}.png", {}))
     draw(results, [FOLDER / "{}.png"])
     print(f"  report: {(FOLDER / 'results.rst').relative_to(ROOT)}")
     if flag("KEEP"):
@@ -73,37 +74,46 @@ def keep(folder, root=ROOT):
 
     Pictures are drawings, which a mail can carry.
     """
-    target = keep_results(folder, root / "results")
-    results = Results(*machines(target.parent))
-    write(root / PAGE, pages(results, PAGE.stem, KEPT_PICTURE))
+    keep_results(folder, root / "results")
+    results = Results(*machines(root / "results"))
+    write(root / PAGE, pages(results, PAGE.stem, KEPT_PICTURE, other_bases(root / "results")))
     write_if_changed(root / measured.PAGE, measured.page(results))
     quoted.write(results, root)
     draw(results, [root / PAGE.parent / KEPT_PICTURE])
     if results.has("crowd"):
         curves = bench_crowd.curves(results.get("crowd"))
         record.draw("crowd", [root / DOCUMENTATION / "crowds.svg"], curves)
-    print(f"  kept: {target.relative_to(root)}, {PAGE}, {measured.PAGE}, and the figures quoted")
+    print(f"  kept: the results of {folder.name}, {PAGE}, {measured.PAGE}, and the figures quoted")
 
 
 def keep_results(folder, stored):
     """The newest result of each benchmark replaces a stored one that is older.
 
-    So there is one for each, of whatever machine, and of the default base unless
-    only another one can run it.
+    So there is one for each base, of whatever machine.  What only one base can run
+    is among the results of the default.
     """
-    target = stored / folder.name
-    target.mkdir(exist_ok=True)
+    base = source.base_name()
     for name, benchmark in BENCHMARKS.items():
-        if source.base_name() != (benchmark.base or source.DEFAULT):
+        if benchmark.base not in ("", base):
             continue
-        old = [*stored.glob(f"*/{name}-*.json")]
+        place = stored if benchmark.base else of_base(base, stored)
+        old = [*place.glob(f"*/{name}-*.json")]
         new = sorted(folder.glob(f"{name}-*.json"))[-1:]
         if not new or new[0].name <= max((one.name for one in old), default=""):
             continue
-        (target / new[0].name).write_text(record.as_text(json.loads(new[0].read_text())))
+        target = place / folder.name / new[0].name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(record.as_text(json.loads(new[0].read_text())))
         for one in old:
             one.unlink()
-    return target
+
+
+def other_bases(stored=RESULTS):
+    """{base: its results}, where something is stored."""
+    found = {
+        base: machines(of_base(base, stored)) for base in topics.bases() if base != source.DEFAULT
+    }
+    return {base: Results(*folders) for base, folders in found.items() if folders}
 
 
 def draw(results, paths):
@@ -121,10 +131,11 @@ def write(path, texts):
         write_if_changed(path.with_name(f"{name}.rst"), text)
 
 
-def pages(results, stem, picture):
+def pages(results, stem, picture, others):
     """{name: text}: the first page, one for each document, and the cells that lost.
 
-    `picture` makes the file of a picture of its name.
+    `picture` makes the file of a picture of its name; `others` are the results of
+    other bases.
     """
     documents = [
         (
@@ -135,28 +146,35 @@ def pages(results, stem, picture):
         for module in DOCUMENTS
     ]
     found = [one for one in losses.groups(results) if one.lost]
+    compared = {base: bases.compare(results, other) for base, other in others.items()}
+    lost = {source.DEFAULT: found} | {
+        base: [one.group for one in rows if one.group.lost] for base, rows in compared.items()
+    }
     texts = {name: document(title, sections, picture) for name, title, sections in documents}
-    texts[f"{stem}-losses"] = lost_cells(found)
-    return {stem: first_page(results, documents, found, list(texts))} | texts
+    texts[f"{stem}-losses"] = lost_cells(lost)
+    every = {source.DEFAULT: results} | others
+    return {stem: first_page(every, documents, found, compared, list(texts))} | texts
 
 
-def first_page(results, documents, found, others):
+def first_page(every, documents, found, compared, names):
+    results = every[source.DEFAULT]
     return "\n".join(
         [
             LICENSE,
             heading("Hash tables: five documents, answered", "="),
-            introduction(results),
+            introduction(results, compared),
             heading("Findings", "="),
             *findings(results),
             heading("Losses", "="),
             *lost(documents),
             loss_table(found),
+            *(bases.section(base, rows) for base, rows in compared.items()),
             heading("Questions and answers", "="),
             *matrix(documents),
             heading("What was run", "="),
-            runs(results),
+            runs(every),
             heading("The tables", "="),
-            *(f"* {name}.rst" for name in others),
+            *(f"* {name}.rst" for name in names),
             "",
         ]
     )
@@ -167,7 +185,7 @@ def document(title, sections, picture):
     return "\n".join(parts + [chapter(section, picture) for section in sections])
 
 
-def introduction(results):
+def introduction(results, compared):
     counted, waiting = (
         losses.percent(
             max(filter(None, (losses.group(results, *kind).spread for kind in kinds)), default=None)
@@ -182,7 +200,7 @@ def introduction(results):
             "Five documents of 2000 to 2015 are the reason for hash tables that are sized at "
             "boot. This page answers each of their tables, histograms and figures: by the same "
             "measurement on mainline 6.12 and on 6.12 with this series, or by what measures the "
-            f"same today. {others()} ``make report`` writes the page from files with every "
+            f"same today. {on_other_bases(compared)} ``make report`` writes the page from files with every "
             "single run."
         )
         + "\n"
@@ -197,18 +215,16 @@ def introduction(results):
     )
 
 
-def others():
-    """Which benchmarks ran on other bases."""
+def on_other_bases(compared):
+    """Which benchmarks ran there."""
     sentences = []
     for base in topics.bases():
         if base != source.DEFAULT:
             names = [f"bench-{name}" for name, one in BENCHMARKS.items() if one.base == base]
-            sentences.append(
-                f"Only {' and '.join(names)} measured the series for {base}."
-                if names
-                else f"The series for {base} was not measured."
-            )
-    return " ".join(sentences)
+            only = f"{' and '.join(names)} can run on Linux {base} only." if names else ""
+            more = f"A table has what else was measured on Linux {base}."
+            sentences += [only, more if base in compared else f"Nothing else ran on Linux {base}."]
+    return " ".join(filter(None, sentences))
 
 
 def findings(results):
@@ -257,17 +273,23 @@ def loss_table(found):
 
 
 def lost_cells(found):
-    table = Table(
-        "Ratio of the series to mainline, or of mainline to the series where more is better; how "
-        "much mainline differs from itself in this cell.",
-        ("benchmark: cell", "ratio", "control"),
-        [
-            (f"{one.title}: {cell.name}", f"{cell.ratio:.4f}", losses.percent(cell.spread))
-            for one in found
-            for cell in sorted(one.lost, key=lambda cell: -cell.ratio)
-        ],
+    """The page of them; `found` has the groups of each base."""
+    parts = [LICENSE, heading("Every cell that lost", "=")]
+    parts.append(
+        wrapped(
+            "Ratio of the series to mainline, or of mainline to the series where more is better; "
+            "how much mainline differs from itself in this cell."
+        )
     )
-    return "\n".join([LICENSE, heading("Every cell that lost", "="), table.text("")])
+    for base, lost in found.items():
+        parts.append(heading(f"Linux {base}", "-"))
+        rows = [
+            (f"{one.title}: {cell.name}", f"{cell.ratio:.4f}", losses.percent(cell.spread))
+            for one in lost
+            for cell in sorted(one.lost, key=lambda cell: -cell.ratio)
+        ]
+        parts.append(simple_table(("benchmark: cell", "ratio", "control"), rows))
+    return "\n".join(parts)
 
 
 def matrix(documents):
@@ -292,22 +314,22 @@ def chapter(section: Section, picture):
     return "\n".join([*parts, *(block.text(picture) for block in section.blocks)])
 
 
-def runs(results):
-    rows = []
-    for name, result in sorted(results.used.items()):
-        data = result.data
-        rows.append(
-            (
-                f"bench-{name}",
-                data["date"],
-                data["size"],
-                f"{data['seconds']:.0f}",
-                len(data["runs"]),
-                results.machine(name).partition(",")[0],
-                state(data),
-            )
+def runs(every):
+    rows = [
+        (
+            f"bench-{name}",
+            BENCHMARKS[name].base or base,
+            result.data["date"],
+            result.data["size"],
+            f"{result.data['seconds']:.0f}",
+            len(result.data["runs"]),
+            results.machine(name).partition(",")[0],
+            state(result.data),
         )
-    head = ("benchmark", "begun", "size", "seconds", "runs", "machine", "series")
+        for base, results in every.items()
+        for name, result in sorted(results.used.items())
+    ]
+    head = ("benchmark", "Linux", "begun", "size", "seconds", "runs", "machine", "series")
     return (
         wrapped(
             "The last column is the commit of the composed tree with the series. The series "

@@ -16,8 +16,13 @@ INNER = ("cases", "cells")
 
 
 def machines(results=RESULTS):
-    """The folders of results/, one for each machine."""
-    return sorted(path for path in results.iterdir() if path.is_dir())
+    """The folders of results/, or of another base in it, one for each machine."""
+    return sorted(path for path in results.glob("*") if path.is_dir())
+
+
+def of_base(base, results=RESULTS):
+    """The folder of the results of a base."""
+    return results if base == source.DEFAULT else results / f"linux-{base}"
 
 
 class Unknown(float):

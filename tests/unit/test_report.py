@@ -11,9 +11,9 @@ import common
 from bench import record
 from bench.cases import htree as bench_htree
 from bench.cases import readers as bench_readers
+from report import bases, losses, page, quoted, run, stored
 from report import htree as report_htree
 from report import mbcache as report_mbcache
-from report import page, quoted, run, stored
 from report import pagecache as report_pagecache
 from report import wakeups as report_wakeups
 from report.page import AGAIN, OPEN, Section, Table
@@ -65,22 +65,24 @@ def folder_of_all(tmp_path):
 
 
 def test_documentation_is_what_was_measured(results):
-    for name, text in run.pages(results, run.PAGE.stem, run.KEPT_PICTURE).items():
+    for name, text in run.pages(
+        results, run.PAGE.stem, run.KEPT_PICTURE, run.other_bases()
+    ).items():
         assert (common.ROOT / run.PAGE).with_name(f"{name}.rst").read_text() == text
 
 
 def test_quotes_are_no_markup(results):
-    for text in run.pages(results, "results", run.KEPT_PICTURE).values():
+    for text in run.pages(results, "results", run.KEPT_PICTURE, run.other_bases()).values():
         assert "`" not in re.sub(r"``[^`]+``", "", text)
 
 
 def test_findings_fit_one_screen(results):
-    text = run.pages(results, "results", run.KEPT_PICTURE)["results"]
+    text = run.pages(results, "results", run.KEPT_PICTURE, run.other_bases())["results"]
     assert len(text.partition("\nLosses\n")[0].splitlines()) < 50
 
 
 def test_first_page_leads_to_the_others(results):
-    texts = run.pages(results, "results", run.KEPT_PICTURE)
+    texts = run.pages(results, "results", run.KEPT_PICTURE, run.other_bases())
     assert len(texts) == len(run.DOCUMENTS) + 2
     assert all(f"\n* {name}.rst\n" in texts["results"] for name in texts if name != "results")
 
@@ -106,7 +108,7 @@ def test_missing_benchmark_is_named(folder):
     for path in folder.glob("herd-*"):
         path.unlink()
     with pytest.raises(common.Failure, match="no result of bench-herd; run `make bench-herd`"):
-        run.pages(stored.Results(folder), "results", run.KEPT_PICTURE)
+        run.pages(stored.Results(folder), "results", run.KEPT_PICTURE, run.other_bases())
 
 
 def newer(folder, name):
@@ -172,6 +174,38 @@ def test_older_result_replaces_none(folder, monkeypatch, tmp_path):
         path.rename(folder / "herd-20000101T000000Z.json")
     run.keep_results(folder, root / "results")
     assert before == {path: path.read_text() for path in root.glob("results/*/*.json")}
+
+
+def test_results_of_another_base_are_kept_apart(folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("BASE", "7.3")
+    for name in ("herd", "contention"):
+        newer(folder, name)
+    run.keep_results(folder, tmp_path / "results")
+    kept = {str(path.relative_to(tmp_path)) for path in tmp_path.glob("results/**/*-2999*")}
+    # What no other base can run is with the results of the default.
+    assert kept == {
+        "results/linux-7.3/machine/herd-29990101T000000Z.json",
+        "results/machine/contention-29990101T000000Z.json",
+    }
+    assert not list(tmp_path.glob("results/**/wake-*"))
+    (other,) = run.other_bases(tmp_path / "results").values()
+    assert other.get("herd").data["date"].startswith("2999")
+
+
+def cells_of(median, *names):
+    return [losses.Cell(name, [1.0], [median + 0.1 * at]) for at, name in enumerate(names)]
+
+
+def test_bases_are_compared_by_the_cells_that_both_have(results):
+    assert bases.medians(cells_of(1.0, "a", "b", "c"), cells_of(2.0, "b", "x")) == (1.1, 2.0)
+    assert bases.medians(cells_of(1.0, "a"), cells_of(2.0, "x")) == ()
+    same = bases.compare(results, stored.Results(*stored.machines()))
+    assert len(same) > 50 and all(one.ratios[0] == one.ratios[1] for one in same)
+    assert "0 differ by more than 0.05." in bases.words("9.9", same)
+    moved = [one._replace(ratios=(1.0, 0.9)) if not at else one for at, one in enumerate(same)]
+    assert "1 differ by more than 0.05: herd, processor time (1.000 and 0.900)." in bases.words(
+        "9.9", moved
+    )
 
 
 def herd(*rounds):
@@ -371,7 +405,7 @@ def test_another_structure_needs_no_change_here(results):
     ]
     more = stored.Results(*stored.machines())
     more.used["index"] = record.Kept(data | {"runs": runs})
-    text = run.pages(more, "results", run.KEPT_PICTURE)["results-pagecache"]
+    text = run.pages(more, "results", run.KEPT_PICTURE, run.other_bases())["results-pagecache"]
     assert text.count("\nrhashtable ") == 3
 
 

@@ -9,6 +9,7 @@ no passage is a fault.  The pages of the documents repeat its answers.
 import functools
 import re
 import statistics
+from collections import Counter
 
 import pytest
 
@@ -17,8 +18,13 @@ from rawresults import Raw
 from report import losses, run, stored
 from report import mbcache as report_mbcache
 from report.passages import constant, faults, passage
+from series import source, topics
 
 RAW = Raw(common.ROOT / "results")
+# Of each base, the default first.
+EVERY = {source.DEFAULT: RAW} | {
+    base: Raw(stored.of_base(base)) for base in topics.bases() if base != source.DEFAULT
+}
 FIRST = common.ROOT / run.PAGE
 LOST = FIRST.with_name(f"{FIRST.stem}-losses.rst")
 RULE = re.compile(r"=+(?:  =+)+")
@@ -1125,14 +1131,14 @@ def compared(name, kind, one):
                 yield side, {f"{field} {part}": value}
 
 
-def lost_cells():
-    """(benchmark, words of the cell, ratio) of each loss in the stored runs."""
+def cells_of(raw):
+    """{(benchmark, kind, words of the cell, field): {side: [value, ...]}} of the stored runs."""
     cells: dict = {}
-    for name in RAW.data:
-        for kind in dict.fromkeys(one["kind"] for one in RAW.data[name]["runs"]):
+    for name in raw.data:
+        for kind in dict.fromkeys(one["kind"] for one in raw.data[name]["runs"]):
             if (name, kind) not in COMPARED:
                 continue
-            for one in RAW.rows(name, kind):
+            for one in raw.rows(name, kind):
                 if one.get("counting") == "on" or one.get("queues", "256") != "256":
                     continue
                 if kind == "structures" and one["index"] != "xarray_kernel":
@@ -1143,13 +1149,24 @@ def lost_cells():
                     for field, value in values.items():
                         sides = cells.setdefault((name, kind, place, field), {})
                         sides.setdefault(side, []).append(value)
-    for (name, _, place, field), sides in cells.items():
-        base = [value for side in MAINLINE for value in sides.get(side, ())]
-        for side in SERIES:
-            if side in sides and base and min(base) > 0:
-                ratio = statistics.median(sides[side]) / statistics.median(base)
-                if ratio > max(base) / min(base):
-                    yield name, [*map(str, place), *field.split()[1:]], ratio
+    return cells
+
+
+def ratios_of(sides):
+    """(side, ratio to mainline, spread of mainline) of each side of the series."""
+    base = [value for side in MAINLINE for value in sides.get(side, ())]
+    for side in SERIES:
+        if side in sides and base and min(base) > 0:
+            ratio = statistics.median(sides[side]) / statistics.median(base)
+            yield side, ratio, max(base) / min(base)
+
+
+def lost_cells(raw):
+    """(benchmark, words of the cell, ratio) of each loss."""
+    for (name, _, place, field), sides in cells_of(raw).items():
+        for _, ratio, spread in ratios_of(sides):
+            if ratio > spread:
+                yield name, [*map(str, place), *field.split()[1:]], ratio
 
 
 def test_each_kind_of_run_is_compared_or_not_for_a_reason():
@@ -1162,15 +1179,23 @@ def test_each_kind_of_run_is_compared_or_not_for_a_reason():
     assert kinds - COMPARED.keys() == set(ELSEWHERE)
 
 
-def test_each_loss_is_named():
-    lines = [line for line in LOST.read_text().splitlines() if ": " in line]
+def lost_lines(base):
+    """Of the page of losses."""
+    text = LOST.read_text().partition(f"\nLinux {base}\n")[2].partition("\nLinux ")[0]
+    return [line for line in text.splitlines() if re.search(": .*(?:%|one run)$", line)]
+
+
+@pytest.mark.parametrize("base", EVERY)
+def test_each_loss_is_named(base):
+    lines = lost_lines(base)
+    found = list(lost_cells(EVERY[base]))
     missing = [
         (name, words, f"{ratio:.4f}")
-        for name, words, ratio in lost_cells()
+        for name, words, ratio in found
         if not any(names(line, name, words, f"{ratio:.4f}") for line in lines)
     ]
     assert not missing
-    assert len(lines) >= len(list(lost_cells())) > 100
+    assert len(lines) >= len(found) > 100 * (base == source.DEFAULT)
 
 
 def names(line, name, words, ratio):
@@ -1180,14 +1205,47 @@ def names(line, name, words, ratio):
     return found[0] == name and ratio in found and set(words) <= set(found)
 
 
-def test_first_page_counts_the_losses_of_the_other():
-    table = FIRST.read_text().partition("What the stored results compare")[2]
+@pytest.mark.parametrize("base", EVERY)
+def test_first_page_counts_the_losses_of_the_other(base):
+    title = "What the stored results compare" if base == source.DEFAULT else f"on Linux {base}\n="
+    table = FIRST.read_text().partition(title)[2].partition("\n\n===")[2].partition("\n\n")[0]
     counted = {
         found[1]: int(found[2])
-        for found in re.finditer(r"^(.+?)  +\d.* (\d+)  +[\d.]+$", table, re.M)
+        for found in re.finditer(r"^(.+?)  +\d?.* (\d+)  +[\d.]+$", table, re.M)
     }
-    named = re.findall(r"^(.+?): .*(?:%|one run)$", LOST.read_text(), re.M)
-    assert counted == {title: named.count(title) for title in named}
+    named = [line.partition(": ")[0] for line in lost_lines(base)]
+    assert {title: number for title, number in counted.items() if number} == Counter(named)
+
+
+def instructions_of(raw, name, field):
+    """{cell: ratio} of all instructions."""
+    return {
+        key: ratio
+        for key, sides in cells_of(raw).items()
+        if key[0] == name and key[1] != "beyond" and key[3] == field
+        for side, ratio, _ in ratios_of(sides)
+        if side == "ours"
+    }
+
+
+@pytest.mark.parametrize("base", list(EVERY)[1:])
+def test_medians_of_both_bases_are_those_of_the_cells_that_both_have(base):
+    text = FIRST.read_text().partition(f"on Linux {base}\n=")[2].partition("\nQuestions")[0]
+    fields = {"herd": "kernel_insns", "buffer": "kernel_insns", "inode": "all_insns"}
+    fields |= {"crowd": "all_insns", "xattr": "insns", "htree": "insns"}
+    seen = 0
+    for name, field in fields.items():
+        if name not in EVERY[base].data:
+            continue
+        seen += 1
+        here, there = (instructions_of(EVERY[one], name, field) for one in (source.DEFAULT, base))
+        both = here.keys() & there.keys()
+        row = re.search(rf"^{name}, instructions  +\w+ +(\d+) +(\S+) +(\S+) ", text, re.M)
+        assert row.groups() == (
+            f"{len(there)}",
+            *(f"{statistics.median(one[key] for key in both):.3f}" for one in (here, there)),
+        )
+    assert seen
 
 
 def test_what_the_words_say():
