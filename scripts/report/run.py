@@ -48,12 +48,15 @@ PICTURES = {
 
 def report():
     folder = chosen_folder()
-    # What was not measured again is taken from what is stored.
-    stored = machines(of_base(source.base_name())) if flag("KEEP") else ()
-    results = Results(folder, *stored)
-    write(FOLDER / "results.rst", pages(results, "results", "{}.png", {}))
-    draw(results, [FOLDER / "{}.png"])
-    print(f"  report: {(FOLDER / 'results.rst').relative_to(ROOT)}")
+    base = source.base_name()
+    if base == source.DEFAULT:
+        # What was not measured again is taken from what is stored.
+        results = Results(folder, *(machines() if flag("KEEP") else ()))
+        write(FOLDER / "results.rst", pages(results, "results", "{}.png", {}))
+        draw(results, [FOLDER / "{}.png"])
+        print(f"  report: {(FOLDER / 'results.rst').relative_to(ROOT)}")
+    elif not flag("KEEP"):
+        die(f"BASE={base}: the report is of {source.DEFAULT}; accepted: KEEP=1 with BASE={base}")
     if flag("KEEP"):
         keep(folder)
 

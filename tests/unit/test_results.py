@@ -1252,8 +1252,10 @@ def test_medians_of_both_bases_are_those_of_the_cells_that_both_have(base):
     for name, field in fields.items():
         if name not in EVERY[base].data:
             continue
-        seen += 1
         here, there = (instructions_of(EVERY[one], name, field) for one in (source.DEFAULT, base))
+        if not there:
+            continue
+        seen += 1
         both = here.keys() & there.keys()
         row = re.search(rf"^{name}, instructions  +\w+ +(\d+) +(\S+) +(\S+) ", text, re.M)
         assert row.groups() == (
@@ -1301,7 +1303,7 @@ def test_what_the_words_say():
 
 def test_losses_of_the_hash_are_named():
     """Its price and its patterns: other fields than those of kernels."""
-    text = LOST.read_text()
+    text = "\n".join(lost_lines(source.DEFAULT))
     pair, mainline = hash_ns()
     assert "functions, ns of a hash, inode: inode" in text and f"{pair / mainline:.4f}" in text
     for what, title in (("hit", "found"), ("miss", "failed")):
