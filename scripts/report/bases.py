@@ -50,7 +50,7 @@ def section(base, rows):
                 one.group.title,
                 one.size,
                 len(one.group.cells),
-                *(f"{ratio:.3f}" for ratio in one.ratios or (float("nan"),) * 2),
+                *([f"{ratio:.3f}" for ratio in one.ratios] or "--"),
                 losses.percent(one.group.spread),
                 len(one.group.lost),
                 f"{one.group.worst.ratio:.3f}",
@@ -66,6 +66,6 @@ def section(base, rows):
 def words(base, rows):
     names = ", ".join(dict.fromkeys(f"bench-{one.group.kind.benchmark}" for one in rows))
     return (
-        f"On Linux {base} ran {names}. Where the load was shorter (quick), the medians of the two "
+        f"{names} ran on Linux {base}. Where the load was shorter (quick), the medians of the two "
         "bases differ by the load as well as by the kernel."
     )

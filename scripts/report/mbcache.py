@@ -168,9 +168,11 @@ def savings(result):
             f"{bench_xattr.saving(insns) / saved:.0%} in {name}" for name, insns in most[:MOST]
         ]
         grown, insns = most[-1]
+        lost = -bench_xattr.saving(insns) / saved
         parts.append(
             f"on {one['system']} {saved / one['insns'][0]:.1%} are saved, of these "
-            f"{', '.join(of_these)}, and {-bench_xattr.saving(insns) / saved:.0%} are lost in {grown}"
+            + ", ".join(of_these)
+            + (f", and {lost:.0%} are lost in {grown}" if lost > 0 else "")
         )
     if not parts:
         return "Where the rest comes from is not known."

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each allocation that the series adds fails once, and so do those of the tables' objects.
+"""Each allocation of an operation fails once: those of the series, and of tables' objects.
 
 The kernel has KASAN, kmemleak and a patch that only this test applies.
-A guest whose kernel complains fails by itself; see verdict.COMPLAINT.
+What the kernel complains of is a fault, but for one warning: see run().
 """
 
 import re
