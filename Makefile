@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 # What a user may set, handed to the scripts as environment.
 export KERNEL BASE TOPIC MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR \
-	RESULTS KEEP TESTS SUITES KERNEL_URL KERNEL_SHA256 FLAVOUR ARCH V
+	RESULTS KEEP TESTS SUITES KERNEL_URL KERNEL_SHA256 FLAVOUR ARCH SEED V
 
 .PHONY: help python setup tree export mail check-series check-bases kernel deb boot shell \
 	kunit lint test test-long test-arch test-machine bench bench-compare report \
@@ -27,8 +27,8 @@ help:
 	echo "  make kunit         run the KUnit suites in one guest and show the kernel's report"
 	echo "  make test          everything that CI runs"
 	echo "  make lint          its first stage: ruff, mypy, codespell and shellcheck, silent if fine"
-	echo "  make test-long     sanitizer kernels, stress, every memory size, test-arch,"
-	echo "                     test-machine"
+	echo "  make test-long     sanitizer kernels, stress, every memory size, unusual and random"
+	echo "                     configurations, test-arch, test-machine"
 	echo "  make test-arch     its part for other architectures: build each kernel, boot it in"
 	echo "                     QEMU"
 	echo "  make test-machine  packages of make deb FLAVOUR=cloud in a Debian machine: boot,"
@@ -84,6 +84,7 @@ help:
 	echo "                     test-long: store which tests passed"
 	echo "  TESTS='...'        test: only these files, or words for pytest"
 	echo "  ARCH=arm64         test-arch: only this architecture, such as i386, s390x, arm64-64k"
+	echo "  SEED=1             test-long: seed of the first random configuration"
 	echo "  V=1                show the output of what runs"
 
 # Python does everything else, the installing of packages too.

@@ -33,6 +33,7 @@ GROUPS = {
     "picture": "python3-matplotlib",
     "dump": "python3-libkdumpfile makedumpfile",
     "fuzz": "clang libclang-rt-dev",
+    "clang": "clang-19 lld-19 llvm-19",
 }
 # On a machine without apt: the programs and headers of a group.
 PROGRAMS = {
@@ -52,6 +53,7 @@ PROGRAMS = {
     "types": "pahole",
     "dump": "makedumpfile",
     "fuzz": "clang",
+    "clang": "clang-19 ld.lld-19 llvm-ar-19",
 }
 UPDATE_LOG = BUILD / "log" / "apt-update.log"
 VENV = BUILD / "venv"

@@ -109,8 +109,8 @@ def compiler(program: str = "gcc") -> str:
 
 def compiler_of(flags: Iterable[str]) -> str:
     """The version of the compiler that the words for make choose."""
-    prefixes = [word.partition("=")[2] for word in flags if word.startswith("CROSS_COMPILE=")]
-    return compiler("".join(prefixes) + "gcc")
+    chosen = [word.split()[-1] for word in flags if word.startswith("CC=")]
+    return compiler(chosen[-1] if chosen else "gcc")
 
 
 def build(

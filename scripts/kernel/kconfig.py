@@ -16,7 +16,7 @@ UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 START = re.compile(r"^# base: (\w+)$", re.MULTILINE)
 # What kconfig reads, and what it runs to know the compiler.
 READ = re.compile(r"(^|/)Kconfig|^scripts/|^Makefile$|^arch/\w+/Makefile|config$")
-STARTS = ("tinyconfig", "defconfig", "allnoconfig")
+STARTS = ("tinyconfig", "defconfig", "allnoconfig", "randconfig")
 
 
 def sources(repo: Path, commit: str) -> str:

@@ -63,3 +63,16 @@ def makefiles(name, commit):
 def makefile(folder, commit):
     name = f"{folder}/Makefile" if folder else "Kbuild"
     return gitcmd.git("show", f"{commit}:{name}", repo=source.base_repo(), check=False).stdout
+
+
+def existing(names, commit):
+    """Of these objects, those whose source a commit has."""
+    sources = gitcmd.records(
+        "ls-tree",
+        "-rz",
+        "--name-only",
+        commit,
+        *(f"{name[:-2]}.c" for name in names),
+        repo=source.base_repo(),
+    )
+    return [f"{name[:-2]}.o" for name in sources]

@@ -6,6 +6,7 @@ import pytest
 from common import Failure, packages
 from kernel import architectures, build
 from kernel.architectures import FOREIGN
+from kernel.configurations import CLANG, WITH_CLANG
 
 
 def names(arch):
@@ -40,3 +41,9 @@ def test_a_build_depends_on_its_own_compiler(monkeypatch):
     monkeypatch.setattr(build, "compiler", lambda program="gcc": program)
     assert build.compiler_of(FOREIGN["i386"].flags) == "gcc"
     assert build.compiler_of(FOREIGN["s390x"].flags) == "s390x-linux-gnu-gcc"
+    assert build.compiler_of(WITH_CLANG) == f"clang-{CLANG}"
+
+
+def test_packages_of_clang_are_known():
+    assert f"clang-{CLANG}" in packages.GROUPS["clang"].split()
+    assert f"clang-{CLANG}" in packages.PROGRAMS["clang"].split()
