@@ -7,6 +7,7 @@ from common import die, setting
 from common.packages import ensure_packages
 from kernel import build
 from kernel.build import CONFIGS
+from kernel.kconfig import Fragment
 from series import compose
 
 # Debian 12 and 13 have this version; kCFI needs 16 or newer.
@@ -16,47 +17,91 @@ WITH_CLANG = (f"LLVM=-{CLANG}", f"CC=ccache clang-{CLANG}", f"HOSTCC=ccache clan
 
 @dataclass(frozen=True)
 class Configuration:
-    """Lines that differ from the configuration of a guest."""
+    """Lines that differ from the configuration of a guest, and the machine to boot it."""
 
     name: str
     config: str  # lines that must survive
     preferred: str = ""  # lines of which one base may have only some
+    boots: bool = True  # what a guest of the tests needs is there
     flags: tuple[str, ...] = ()  # words for each make
+    targets: tuple[str, ...] = ("vmlinux",)
+    cpus: int = 2
+    qemu: tuple[str, ...] = ()
+    append: str = ""
+
+    def kernel(self) -> build.Build:
+        return self._build("config", self.targets)
 
     def objects(self, *targets: str) -> build.Build:
-        """Parts of the series, with the options of what patches change but no guest needs."""
+        """Parts of it, with the options of what patches change but no guest needs."""
+        return self._build("config-objects", targets, CONFIGS / "objects.config")
+
+    def _build(self, kind: str, targets: tuple[str, ...], *more: Fragment) -> build.Build:
         if self.flags:
             ensure_packages("clang")
         return build.build(
-            f"config-objects-{self.name}",
+            f"{kind}-{self.name}",
             (self.config,),
             compose.compose(),
-            optional=(*build.GUEST, CONFIGS / "objects.config", self.preferred),
+            optional=(*build.GUEST, *more, self.preferred),
             flags=self.flags,
             targets=targets,
             tree="patched",
         )
 
 
+FULL = "# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT=y\n"
+NODES = 4
+# Each node is a socket with one CPU.
+FOUR_NODES = (
+    "-smp",
+    f"{NODES},sockets={NODES}",
+    *(
+        word
+        for node in range(NODES)
+        for word in (
+            "-object",
+            f"memory-backend-ram,id=m{node},size=512M",
+            "-numa",
+            f"node,nodeid={node},cpus={node},memdev=m{node}",
+        )
+    ),
+)
+
 CONFIGURATIONS = {
     one.name: one
     for one in (
+        # A spinlock sleeps: a task that takes one where it must not is reported.
         Configuration(
-            "preempt-rt", "CONFIG_EXPERT=y\nCONFIG_PREEMPT_RT=y\nCONFIG_DEBUG_ATOMIC_SLEEP=y\n"
+            "preempt-rt",
+            "CONFIG_EXPERT=y\nCONFIG_PREEMPT_RT=y\nCONFIG_DEBUG_ATOMIC_SLEEP=y\n",
         ),
         Configuration(
             "preempt-dynamic-full",
-            "# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
+            f"{FULL}CONFIG_PREEMPT_DYNAMIC=y\n",
+            append="preempt=full",
         ),
-        Configuration("numa", "CONFIG_NUMA=y\nCONFIG_ACPI_NUMA=y\nCONFIG_X86_64_ACPI_NUMA=y\n"),
-        Configuration("up", "# CONFIG_SMP is not set\n"),
+        Configuration(
+            "numa",
+            "CONFIG_NUMA=y\nCONFIG_ACPI_NUMA=y\nCONFIG_X86_64_ACPI_NUMA=y\n",
+            cpus=NODES,
+            qemu=FOUR_NODES,
+            append="hashdist=1",
+        ),
+        Configuration("up", "# CONFIG_SMP is not set\n", cpus=1),
         Configuration("base-small", "CONFIG_EXPERT=y\nCONFIG_BASE_SMALL=y\n"),
-        Configuration("no-multiuser", "# CONFIG_MULTIUSER is not set\n"),
-        Configuration("no-proc", "# CONFIG_PROC_FS is not set\n"),
-        Configuration("no-block", "# CONFIG_BLOCK is not set\n"),
+        Configuration("no-multiuser", "# CONFIG_MULTIUSER is not set\n", boots=False),
+        Configuration("no-proc", "# CONFIG_PROC_FS is not set\n", boots=False),
+        Configuration("no-block", "# CONFIG_BLOCK is not set\n", boots=False),
         Configuration("no-cgroups", "# CONFIG_CGROUPS is not set\n"),
-        Configuration("no-hashstats", "# CONFIG_HASHSTATS is not set\n"),
-        Configuration("modules", (CONFIGS / "all-modules.config").read_text()),
+        # tests/kernel/test_patches.py boots a kernel without any option of the series.
+        Configuration("no-hashstats", "# CONFIG_HASHSTATS is not set\n", boots=False),
+        Configuration(
+            "modules",
+            (CONFIGS / "all-modules.config").read_text(),
+            boots=False,
+            targets=("vmlinux", "modules"),
+        ),
         Configuration("clang", "CONFIG_CC_IS_CLANG=y\n", flags=WITH_CLANG),
         Configuration(
             "clang-cfi-lto",

@@ -5,14 +5,11 @@ The whole kernel is built and booted with two CPUs, emulated, for each architect
 then each patch's objects are built for some.
 """
 
-import re
-
 import pytest
 
+import file_load
 import kunit_suites
-import sections
 import touched
-from common import run
 from common.packages import ensure_packages
 from guest import hashstats_file, vm
 from kernel import build
@@ -31,41 +28,8 @@ ARCHITECTURES = {
     "arm64": FOREIGN["arm64"].flags,
     "um": ["ARCH=um", "SUBARCH=x86_64"],
 }
-WAITS = 5000
 SIZES = {"dentry": 4096, "inode": 2048, "mount": 64, "folio_wait": 2, "bit_wait": 2}
 TWO_BUCKETS = "hash_entries=dentry:2,inode:2,folio_wait:2,bit_wait:2"
-# Files of the load: each process makes and removes them, in rounds.
-PROCESSES, FILES, ROUNDS = 4, 100, 5
-LOAD = f"""
-mount -t ext4 /dev/vda /mnt
-echo on > /proc/hashstats
-load() {{
-    mkdir $1
-    for round in $(seq {ROUNDS}); do
-        for file in $(seq {FILES}); do echo $file > $1/$file; done
-        [ $(cat $1/* | wc -l) = {FILES} ]
-        [ $round = {ROUNDS} ] || rm $1/*
-    done
-}}
-jobs=
-for number in $(seq {PROCESSES}); do
-    folder=/tmp
-    [ $((number % 2)) = 0 ] || folder=/mnt
-    load $folder/$number &
-    jobs="$jobs $!"
-done
-for job in $jobs; do wait $job; done
-echo {WAITS} > /sys/kernel/debug/wait_filter_stress
-echo "=== full"
-cat /proc/hashstats
-echo "=== dentry-state"
-cat /proc/sys/fs/dentry-state
-rm -r /tmp/* /mnt/[0-9]*
-umount /mnt
-echo 2 > /proc/sys/vm/drop_caches
-echo "=== empty"
-cat /proc/hashstats
-"""
 
 
 @pytest.fixture(scope="module")
@@ -110,20 +74,8 @@ def test_sizes(machine):
 @each(BOOTED)
 @pytest.mark.parametrize("append", ["", TWO_BUCKETS], ids=("default", "two-buckets"))
 def test_load(machine, append, tmp_path):
-    disk = tmp_path / "disk"
-    run(["mkfs.ext4", "-q", disk, "32M"])
-    result = boot(machine, LOAD, append, qemu=["-drive", f"file={disk},format=raw,if=virtio"])
-    waits = re.search(r"wait_filter_stress: (\d+) waits, (\d+) sleeps", result.console)
-    assert int(waits[1]) >= WAITS and int(waits[2])
-    parts = dict(sections.parts(result.output))
-    full, empty = (hashstats_file.parse(parts[name]) for name in ("full", "empty"))
-    files = PROCESSES * FILES
-    for name in ("dentry", "inode"):
-        on_disk = files // 2 if name == "inode" else files
-        assert full[name]["objects"] > on_disk
-        assert empty[name]["objects"] < full[name]["objects"] - on_disk // 2
-    assert full["dentry"]["objects"] <= int(parts["dentry-state"].split()[0])
-    assert full["dentry"]["lookups"] > files
+    result = boot(machine, file_load.SCRIPT, append, qemu=file_load.disk(tmp_path))
+    file_load.check(result)
 
 
 @pytest.mark.parametrize("number", range(len(PATCHES)), ids=[one.name[:-6] for one in PATCHES])
