@@ -34,6 +34,7 @@ GROUPS = {
     "dump": "python3-libkdumpfile makedumpfile",
     "fuzz": "clang libclang-rt-dev",
     "clang": "clang-19 lld-19 llvm-19",
+    "coccinelle": "coccinelle",
 }
 # On a machine without apt: the programs and headers of a group.
 PROGRAMS = {
@@ -54,6 +55,7 @@ PROGRAMS = {
     "dump": "makedumpfile",
     "fuzz": "clang",
     "clang": "clang-19 ld.lld-19 llvm-ar-19",
+    "coccinelle": "spatch",
 }
 UPDATE_LOG = BUILD / "log" / "apt-update.log"
 VENV = BUILD / "venv"

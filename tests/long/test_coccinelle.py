@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernel's semantic patches find nothing in the new files of the series.
+
+Sparse reads the same files in tests/kernel/test_patches.py.  Debian has no smatch.
+"""
+
+import re
+
+import pytest
+
+from common import run
+from common.packages import ensure_packages
+from series import compose
+
+pytestmark = pytest.mark.long
+
+UNNEEDED_SEMICOLON = """
+int f(int i)
+{
+	while (i < 2) {
+		i++;
+	};
+	return i;
+}
+"""
+
+
+def reports(tree, files):
+    """What `make coccicheck MODE=report` says of some files."""
+    ensure_packages("coccinelle")
+    found = []
+    for rule in sorted((tree / "scripts/coccinelle").rglob("*.cocci")):
+        text = rule.read_text()
+        if re.search(r"^virtual .*\breport\b", text, re.MULTILINE):
+            options = re.search(r"^// Options:(.*)", text, re.MULTILINE)
+            words = [
+                "spatch",
+                "--very-quiet",
+                "--no-show-diff",
+                "-D",
+                "report",
+                "--cocci-file",
+                rule,
+            ]
+            includes = ["-I", tree / "include", *(options[1].split() if options else ())]
+            found += run([*words, *includes, *files], cwd=tree).stdout.splitlines()
+    return found
+
+
+def test_a_fault_is_reported(tree, tmp_path):
+    path = tmp_path / "fault.c"
+    path.write_text(UNNEEDED_SEMICOLON)
+    assert [line for line in reports(tree, [path]) if "Unneeded semicolon" in line]
+
+
+def test_our_files_have_no_reports(tree):
+    names = [name for patch in compose.patches() for name in patch.brings]
+    files = [name for name in names if name.endswith(".c") and not name.startswith("tools/")]
+    assert files
+    assert reports(tree, files) == []
