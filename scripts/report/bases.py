@@ -37,7 +37,7 @@ def medians(*cells):
     return tuple(statistics.median(one[name] for name in names) for one in ratios) if names else ()
 
 
-def section(base, rows):
+def section(base, rows, other):
     """A chapter of the first page."""
     table = Table(
         f"What was compared on Linux {base}, lost or not. The load of the run there; its cells; "
@@ -59,13 +59,21 @@ def section(base, rows):
         ],
     )
     return "\n".join(
-        [heading(f"The same on Linux {base}", "="), wrapped(words(base, rows)), table.text("")]
+        [
+            heading(f"The same on Linux {base}", "="),
+            wrapped(words(base, rows, other)),
+            table.text(""),
+        ]
     )
 
 
-def words(base, rows):
-    names = ", ".join(dict.fromkeys(f"bench-{one.group.kind.benchmark}" for one in rows))
+def words(base, rows, other):
+    names = list(dict.fromkeys(one.group.kind.benchmark for one in rows))
+    loads = [other.get(name).data["machine"]["load_average"] for name in names]
     return (
-        f"{names} ran on Linux {base}. Where the load was shorter (quick), the medians of the two "
-        "bases differ by the load as well as by the kernel."
+        f"{', '.join(f'bench-{name}' for name in names)} ran on Linux {base}. Where the load was "
+        "shorter (quick), the medians of the two bases differ by the load as well as by the "
+        "kernel, and most cells ran once. Other programs ran beside: the load average was "
+        f"{min(loads):.1f} to {max(loads):.1f} on 2 processors. So seconds, rates and processor "
+        "time of this table do not decide; instructions and counts do."
     )

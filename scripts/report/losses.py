@@ -11,7 +11,9 @@ import statistics
 from collections.abc import Callable
 from typing import NamedTuple
 
+from bench.cases import functions as bench_functions
 from bench.cases import index as bench_index
+from report.page import wrapped
 
 
 class Cell(NamedTuple):
@@ -110,7 +112,11 @@ WAKE = ("compiler", "key", "layout", "cache", "foreign")
 HASH = ("hash", "how", "compiler", "length")
 NS = {"base_ns": "base", "again_ns": "again", "ours_ns": "ours"}
 # A key -> its function today, which mainline uses where it has such a table.
-HASHES = {"inode": "mainline", "buffer": "hash-64", "page": "hash-64"}
+HASHES = {
+    key: function
+    for key, function in bench_functions.BASE.items()
+    if function != bench_functions.OURS[key]
+}
 
 KINDS = (
     Kind("herd", "processor time", "throughput", processor_seconds, ("phase",)),
@@ -196,7 +202,7 @@ KINDS = (
             "waits_ns",
             ("key",),
             side="function",
-            ours="slot" if key == "page" else "pair",
+            ours=bench_functions.OURS[key],
             base=(function,),
             only={"key": key},
         )
@@ -205,15 +211,16 @@ KINDS = (
     *(
         Kind(
             "functions",
-            f"nodes on inode keys, {title}",
+            f"nodes on {key} keys, {title}",
             "spread",
             value,
             ("set", "bits"),
             side="function",
-            ours="pair",
-            base=("mainline",),
-            only={"key": "inode"},
+            ours=bench_functions.OURS[key],
+            base=(function,),
+            only={"key": key},
         )
+        for key, function in HASHES.items()
         for title, value in (("found", "hit"), ("failed", "miss"))
     ),
     *(
@@ -293,6 +300,58 @@ def spread_out(rows, kind):
                 yield one | {"of": name, "part": value}
         else:
             yield one
+
+
+# Groups of which no sentence of a document speaks: what the figure is.
+SENTENCES = {
+    "xattr, seconds": "Seconds of setting attributes on an emulated machine",
+    "lines, transfers": "Transfers of cache lines, in whole lines",
+    "lines, instructions": "Instructions of single system calls",
+    "crowd, instructions": "Instructions of operations with many users, namespaces or mounts",
+    "crowd, instructions of lookups": "Instructions of their lookups alone",
+    "crowd, nanoseconds": "Time of these operations on an emulated machine",
+    "inode, instructions of inode.c": "Instructions of fs/inode.c, of a file's create or unlink",
+    "inode, operations a second": "Rates of creates, lookups and unlinks on an emulated machine",
+    "buffer, instructions": "Instructions of the kernel for a buffer",
+    "buffer, microseconds": "Time of a buffer on an emulated machine",
+    "hashstats, instructions of lookups, counting off": "Instructions of a lookup of a name",
+    "htree, instructions of namei.c": "Instructions of fs/ext4/namei.c",
+    "htree, seconds": "Seconds of ext4 directories on an emulated machine",
+    "readers, instructions": "Instructions of a read of a cached file",
+    "readers, reads a second": "Rates of reads of a cached file on an emulated machine",
+    "readers, page hash, instructions": "Instructions of a read with the page hash, off by default",
+    "readers, page hash, reads a second": "Rates of reads with the page hash",
+    "atomics, instructions": "Instructions of system calls on cached pages",
+    "atomics, page hash, instructions": "Instructions of these with the page hash",
+    "halfmd4, ns": "Time of a hash of a name",
+}
+
+
+def of_no_document(found):
+    """A sentence for each group that lost and that no document asks for."""
+    yield wrapped("What no document asks for, where a cell lost:")
+    for one in found:
+        if one.title in SENTENCES:
+            worst = one.worst
+            itself = f"differs by {percent(worst.spread)}" if worst.spread else "ran once"
+            yield wrapped(
+                f"* {SENTENCES[one.title]} (bench-{one.kind.benchmark}): {len(one.lost)} of "
+                f"{len(one.cells)} cells. Worst: {worst.ratio:.3f} ({worst.name}; mainline "
+                f"{itself}).",
+                rest="  ",
+            ).rstrip()
+    yield ""
+
+
+def repeats(results):
+    """How much two runs of mainline differ, for each benchmark that counts twice."""
+    found = {
+        one.kind.benchmark: one.spread
+        for one in groups(results)
+        if one.kind.title == "instructions" and one.kind.benchmark != "atomics" and one.spread
+    }
+    *most, last = [f"{percent(spread)} (bench-{name})" for name, spread in found.items()]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def percent(ratio):

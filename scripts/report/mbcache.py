@@ -109,9 +109,9 @@ def whole_table(results):
     found = slower(results)
     ratios = [cell.ratio for cell in found.cells]
     answer = (
-        f"The seconds of {rounds} round{'s' * (rounds > 1)} do not say: {min(ratios):.2f} to "
-        f"{max(ratios):.2f} times mainline's, the median {found.ratio:.3f}, and "
-        f"{len(found.above)} of {len(ratios)} cells take longer. "
+        f"Seconds do not decide: in {rounds} round{'s' * (rounds > 1)} a cell takes "
+        f"{min(ratios):.2f} to {max(ratios):.2f} times mainline's, the median {found.ratio:.3f}, "
+        f"and {len(found.above)} of {len(ratios)} cells take longer. "
     )
     if saved:
         shares = list(cache_shares(result))
@@ -158,7 +158,7 @@ def whole_table(results):
 
 def savings(result):
     """The object files whose code saves most, and the one that takes most back."""
-    parts = []
+    sentences = []
     for one in result.runs("differences"):
         saved = bench_xattr.saving(one["insns"])
         if saved <= 0:
@@ -169,14 +169,13 @@ def savings(result):
         ]
         grown, insns = most[-1]
         lost = -bench_xattr.saving(insns) / saved
-        parts.append(
-            f"on {one['system']} {saved / one['insns'][0]:.1%} are saved, of these "
-            + ", ".join(of_these)
-            + (f", and {lost:.0%} are lost in {grown}" if lost > 0 else "")
+        sentences.append(
+            f"On {one['system']} all cells together save {saved / one['insns'][0]:.1%} of their "
+            f"instructions: {', '.join(of_these)} of this"
+            + (f"; {lost:.0%} are lost in {grown}" if lost > 0 else "")
+            + "."
         )
-    if not parts:
-        return "Where the rest comes from is not known."
-    return f"Of the instructions of all cells, {'; '.join(parts)}."
+    return " ".join(sentences) or "Where the rest comes from is not known."
 
 
 def difference_tables(result):
@@ -254,25 +253,30 @@ def disabled(results):
         "gains.",
     )
     both = {
-        cell: (seconds(result, "base", "ext4", cell), off)
+        cell: (*(seconds(result, kernel, "ext4", cell) for kernel in ("base", "ours")), off)
         for cell in ran(result)
         if (off := seconds(result, "disabled", "ext4", cell))
     }
     if not both:
         return section
-    ratios = [base / off for base, off in both.values()]
+    ratios = [base / off for base, _, off in both.values()]
+    of_series = [ours / off for _, ours, off in both.values()]
     section.kind = PART
-    section.run = f"{results.command('xattr')}: mainline's ext4 with and without nombcache."
+    section.run = (
+        f"{results.command('xattr')}: ext4 with nombcache in mainline, and with the cache in both."
+    )
     section.answer = (
         f"Mainline takes {min(ratios):.2f} to {max(ratios):.2f} times the seconds of the disabled "
-        f"cache, the median {statistics.median(ratios):.2f}; the mail's rewrite takes "
-        f"{least:.2f} to {most:.2f} times."
+        f"cache, the median {statistics.median(ratios):.2f}, and the series "
+        f"{min(of_series):.2f} to {max(of_series):.2f} times, the median "
+        f"{statistics.median(of_series):.2f}. The mail's rewrite takes {least:.2f} to {most:.2f} "
+        "times."
     )
     section.noise = noise(results, "xattr", "seconds")
     section.blocks = [
         Table(
             "Seconds on ext4.",
-            ("V", "F", "P", "mainline", "disabled"),
+            ("V", "F", "P", "mainline", "series", "disabled"),
             [(*cell, *map(shown, times)) for cell, times in both.items()],
         ),
     ]
@@ -324,9 +328,11 @@ def beyond_answer(results):
         results.figure("xattr", f"{name}_ratio_beyond_cap{end}")
         for name, end in (("insn", "_ext4"), ("insn", "_ext2"), ("disk", ""))
     )
+    one = results.get("xattr").runs("beyond")[0]
     return (
-        f"The series takes {ext4:.2f} of mainline's instructions on ext4 and {ext2:.2f} on ext2, "
-        f"and {blocks:.2f} of its blocks on the disk: it shares blocks again."
+        f"With {one['files']:,} files and {one['values']:,} values, more than mainline's cache may "
+        f"hold, the series takes {ext4:.2f} of mainline's instructions on ext4 and {ext2:.2f} on "
+        f"ext2, and {blocks:.2f} of its blocks on the disk: it shares blocks again."
     )
 
 
@@ -342,11 +348,12 @@ def called(kernel):
 
 def alone(results):
     result = results.get("mbcache")
-    full, same = (
+    full, same, cold, cold_same = (
         [
-            bench_mbcache.ratio(result, side, op, "hot", bench_mbcache.FULL)
+            bench_mbcache.ratio(result, side, op, cache, bench_mbcache.FULL)
             for op in bench_mbcache.OPS
         ]
+        for cache in ("hot", "cold")
         for side in ("ours", "ours_old_size")
     )
     rows = [
@@ -359,7 +366,8 @@ def alone(results):
         f"{results.command('mbcache')}: user-mode Linux, 16384 entries.",
         f"With the buckets of 1 GiB an operation in the CPU's cache takes {min(full):.2f} to "
         f"{max(full):.2f} of mainline's time; with mainline's 1024 buckets {min(same):.2f} to "
-        f"{max(same):.2f}.",
+        f"{max(same):.2f}. Out of the CPU's caches it takes {min(cold):.2f} to {max(cold):.2f}, "
+        f"with 1024 buckets {min(cold_same):.2f} to {max(cold_same):.2f}.",
         f"hot {hot_noise(result):.0%}, cold {noise(results, 'mbcache', 'ns')}",
         [
             Table(

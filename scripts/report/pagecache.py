@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The paper of 2005 on the page cache, its tables and figures answered."""
 
+import re
+import statistics
+
 from bench.cases import atomics as bench_atomics
 from bench.cases import index as bench_index
 from bench.cases import readers as bench_readers
@@ -254,11 +257,44 @@ def figure(results, number):
         figure_answer(result, op, bits),
         percent(apart(result, op)),
         [drawing, table] if number == 1 else [table],
+        list(figure_lost(result, op)),
     )
+
+
+def to_mainline(result, op, order, bits):
+    """Time of the series' XArray divided by mainline's."""
+    ours, base = (
+        structure(result, bench_index.KERNELS, op, order, bits, side) for side in ("ours", "base")
+    )
+    return ours / base
+
+
+ORDERS = {"sequential": "in sequence", "random": "at random"}
+
+
+def figure_lost(result, op):
+    """An order in which the XArray takes longer at most sizes."""
+    for order, where in ORDERS.items():
+        ratios = [to_mainline(result, op, order, bits) for bits in sizes(result)]
+        if statistics.median(ratios) > 1:
+            yield (
+                f"{op.capitalize()}s of the XArray {where} take {listed(ratios, '.2f')} of mainline's "
+                f"time with {', '.join(f'2^{bits}' for bits in sizes(result))} entries "
+                f"({rounds_of(result)})."
+            )
+
+
+def listed(numbers, form):
+    return ", ".join(f"{number:{form}}" for number in numbers)
 
 
 def figure_answer(result, op, bits):
     """The XArray, and the best in sequence and at random."""
+    compared = " and ".join(
+        f"{where} {to_mainline(result, op, order, SMALL):.2f} and "
+        f"{to_mainline(result, op, order, bits):.2f}"
+        for order, where in ORDERS.items()
+    )
     answer = []
     for order in ("sequential", "random"):
         of = {
@@ -268,10 +304,13 @@ def figure_answer(result, op, bits):
         best = min(of, key=of.__getitem__)
         base = structure(result, bench_index.KERNELS, op, order, bits, "base")
         answer.append(
-            f"{of[bench_index.KERNELS]:.1f} ns {'in sequence' if order == 'sequential' else 'at random'}"
+            f"{of[bench_index.KERNELS]:.1f} ns {ORDERS[order]}"
             f" (mainline's {base:.1f}; {best}: {of[best]:.1f})"
         )
-    text = f"With 2^{bits} entries the series' XArray takes {' and '.join(answer)}."
+    text = (
+        f"With 2^{SMALL} and 2^{bits} entries the series' XArray takes this part of mainline's "
+        f"time: {compared}. With 2^{bits} entries it takes {' and '.join(answer)}."
+    )
     if op == "lookup" and "threaded_rbtree" in bench_index.indices(result):
         text += (
             " The threaded_rbtree starts at the neighbour of the last entry that it found: at "
@@ -347,15 +386,19 @@ def batches(results):
         EQUAL,
         f"{results.command('atomics')}: atomic instructions of the kernel in whole system calls "
         "on cached pages of ext4 and XFS. Today a read takes references, where 2005 took locks.",
-        f"A read takes {per_page(results, 'read', 'one', 'ext4 small'):.2f} atomics a page one by "
-        f"one and {per_page(results, 'read', 'together', 'ext4 small'):.2f} together, and no lock: "
-        "a gang lookup saves nothing. Truncation is batched: its index locks fall from "
+        f"A read of ext4 takes {per_page(results, 'read', 'one', 'ext4 small'):.2f} atomics a page "
+        f"one by one and {per_page(results, 'read', 'together', 'ext4 small'):.2f} together, and no "
+        "lock: a gang lookup saves nothing. On XFS, where a read takes a lock of the inode, it is "
+        f"{per_page(results, 'read', 'one', 'xfs small'):.2f} and "
+        f"{per_page(results, 'read', 'together', 'xfs small'):.2f}. In mainline a read of 256 "
+        f"pages of XFS together takes {xfs[0]:.0f} atomics with small folios and {xfs[1]:.0f} with "
+        "a large one. Truncation of ext4 is batched: its index locks fall from "
         f"{truncated[0]:.0f} to {truncated[1]:.3f} a page, its atomics from {truncated[2]:.0f} to "
         f"{truncated[3]:.1f}. A write takes "
         f"{per_page(results, 'write', 'together', 'ext4 small', 'locks'):.0f} index locks a page "
-        f"either way. On XFS a read of 256 pages takes {xfs[0]:.0f} atomics with small folios and "
-        f"{xfs[1]:.0f} with a large one.",
-        read_noise(results),
+        "either way, and with large folios of XFS "
+        f"{per_page(results, 'write', 'together', 'xfs large', 'locks'):.3f}.",
+        quoted_noise(results),
         [
             Table(
                 "Atomic operations of a read. 2005: spin lock 2n page by page and n+1 together, "
@@ -386,11 +429,22 @@ def batches(results):
     )
 
 
-def read_noise(results):
-    """Of mainline's reads of 256 pages of ext4."""
+def quoted_noise(results):
+    """Of what the answer quotes, in mainline; a large folio has few atomics."""
     cells = group(results, "atomics", "atomics").cells
-    wanted = [f"ext4, small, read, {how}, pages 256" for how in bench_atomics.HOWS]
-    return percent(max(cell.spread for cell in cells if cell.name in wanted))
+    small, large = (
+        percent(
+            max(
+                cell.spread
+                for cell in cells
+                if f", {folios}, " in cell.name
+                and cell.name.endswith("pages 256")
+                and re.search("ext4, small, (read|truncate)|xfs, .*, read|, write", cell.name)
+            )
+        )
+        for folios in ("small", "large")
+    )
+    return f"small folios {small}, large ones {large}"
 
 
 def hash_lost(results):
@@ -398,7 +452,7 @@ def hash_lost(results):
     result = results.get("atomics")
     case = bench_atomics.Case("ext4", "small", "write", "together", 256)
     base, with_hash = (bench_atomics.of(result, kernel, case) for kernel in ("base", "hash"))
-    lost = ["A gang lookup saves no atomic operation of a read any more."]
+    lost = ["On ext4 a gang lookup saves no atomic operation of a read any more."]
     if with_hash > base:
         lost.append(
             f"With the page hash, which is off by default, a write of 256 pages of ext4 takes "
@@ -432,7 +486,8 @@ def marks(results):
         f"{results.command('index')}: marks of the XArray. The other structures have none here, "
         "as in the paper.",
         f"Up to 2^{bench_index.PACED_BITS['xarray']} entries, to set, clear or read a mark takes "
-        f"{min(small):.2f} to {max(small):.2f} of mainline's time.",
+        f"{min(small):.2f} to {max(small):.2f} of mainline's time. Whether another structure can "
+        "keep tags was not tried.",
         farthest(again),
         [
             Table(
@@ -496,7 +551,7 @@ def page_hash(results):
         xarray_answer(results) + " A lookup among 2^20 pages of one file takes "
         f"{value('index', 'page_off_rand_2_20'):.2f}, and {value('index', 'page_hash_rand_2_20'):.2f} "
         "with the page hash.",
-        f"XArray {farthest(itself(results))}, pages {farthest(pages_again)}",
+        f"XArray {farthest(dependent(results, 'again'))}, pages {farthest(pages_again)}",
         [
             Table(
                 "Time of filemap_get_entry() divided by mainline's, and mainline divided by itself.",
@@ -533,19 +588,21 @@ def page_again(result, how, bits):
     return bench_index.ratio(result, "pages", "again", f"file lookup {how} random {bits}")
 
 
-DEPENDENT = (12, 15, 17)
-
-
-def itself(results):
-    return [results.figure("index", f"aa_xa_dep_2_{bits}") for bits in DEPENDENT]
+def dependent(results, side):
+    """Time of lookups that each wait for the last divided by mainline's, for each size."""
+    result = results.get("index")
+    return [
+        bench_index.ratio(result, "xarray", side, f"xarray lookup dependent random {bits}")
+        for bits in bench_index.sizes_of(result, "xarray")
+    ]
 
 
 def xarray_answer(results):
-    found = [results.figure("index", f"xa_dep_2_{bits}") for bits in DEPENDENT]
+    sizes_ = bench_index.sizes_of(results.get("index"), "xarray")
     return (
         f"A lookup of the XArray that waits for the one before takes "
-        f"{', '.join(f'{one:.2f}' for one in found)} of mainline's time at 2^12, 2^15 and 2^17 "
-        "entries."
+        f"{listed(dependent(results, 'ours'), '.2f')} of mainline's time with "
+        f"{', '.join(f'2^{bits}' for bits in sizes_)} entries."
     )
 
 

@@ -165,13 +165,16 @@ def first_page(every, documents, found, compared, names):
         [
             LICENSE,
             heading("Hash tables: five documents, answered", "="),
-            introduction(results, compared),
+            introduction(
+                results, {base: of for base, of in every.items() if of is not results}, compared
+            ),
             heading("Findings", "="),
             *findings(results),
             heading("Losses", "="),
             *lost(documents),
+            *losses.of_no_document(found),
             loss_table(found),
-            *(bases.section(base, rows) for base, rows in compared.items()),
+            *(bases.section(base, rows, every[base]) for base, rows in compared.items()),
             heading("Questions and answers", "="),
             *matrix(documents),
             heading("What was run", "="),
@@ -188,16 +191,7 @@ def document(title, sections, picture):
     return "\n".join(parts + [chapter(section, picture) for section in sections])
 
 
-def introduction(results, compared):
-    counted, waiting = (
-        losses.percent(
-            max(filter(None, (losses.group(results, *kind).spread for kind in kinds)), default=None)
-        )
-        for kinds in (
-            (("xattr", "instructions"), ("multiuser", "instructions")),
-            (("herd", "instructions"), ("herd", "instructions of waits")),
-        )
-    )
+def introduction(results, others, compared):
     return (
         wrapped(
             "Five documents of 2000 to 2015 are the reason for hash tables that are sized at "
@@ -209,11 +203,14 @@ def introduction(results, compared):
         + "\n"
         + wrapped(
             "A ratio is the series divided by mainline. Mainline is also the control. Counted "
-            "instructions and atomics come from an emulated processor. Two runs of mainline "
-            f"differ by up to {counted} of the instructions in bench-xattr and bench-multiuser, "
-            f"and by up to {waiting} in bench-herd, whose threads wait for a disk. Seconds and "
-            "rates of an emulated machine show only large effects. Nanoseconds come from "
-            "user-mode Linux or a program, natively on one processor."
+            "instructions and atomics come from an emulated processor. In the cell that differs "
+            f"most, two runs of mainline differ by {losses.repeats(results)} of the kernel's "
+            "instructions. Cells of one page in bench-atomics differ several times. "
+            + "".join(
+                f"On Linux {base} it is {losses.repeats(other)}. " for base, other in others.items()
+            )
+            + "Seconds and rates of an emulated machine show only large effects. Nanoseconds come "
+            "from user-mode Linux or a program, natively on one processor."
         )
     )
 
@@ -225,7 +222,7 @@ def on_other_bases(compared):
         if base != source.DEFAULT:
             names = [f"bench-{name}" for name, one in BENCHMARKS.items() if one.base == base]
             only = f"{' and '.join(names)} can run on Linux {base} only." if names else ""
-            more = f"A table has what else was measured on Linux {base}."
+            more = f"A table below shows what else was measured on Linux {base}."
             sentences += [only, more if base in compared else f"Nothing else ran on Linux {base}."]
     return " ".join(filter(None, sentences))
 
@@ -257,8 +254,8 @@ def loss_table(found):
         "What the stored results compare, where a cell lost: its ratio is above 1 by more than "
         "mainline differs from itself. Cells; cells above 1; their median; how much mainline "
         "differs from itself in the cell that differs most; cells that lost, and the worst of "
-        "them. Where more is better, mainline is divided by the series. A control that ran once "
-        "excuses nothing. Another page has each of the cells.",
+        "them. Where more is better, mainline is divided by the series. Where mainline ran once, "
+        "each ratio above 1 counts as lost. Another page has each of the cells.",
         ("benchmark", "cells", "above 1", "median", "control", "lost", "worst"),
         [
             (

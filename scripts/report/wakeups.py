@@ -51,7 +51,7 @@ def finding(results):
     base, ours = (per_wake(result, kernel, bench_herd.PHASES, "called") for kernel in KERNELS)
     return (
         f"In the mail's four phases a wakeup of mainline calls {base:.2f} wake functions of other "
-        f"waiters, one of the series {ours:.2f}. {processor_answer(results)}. {cause(results)}"
+        f"waiters, one of the series {ours:.2f}. {processor_answer(results)} {cause(results)}"
     )
 
 
@@ -168,19 +168,21 @@ def amount(result, phase):
 
 def processor_answer(results):
     """Processor time, phase by phase."""
-    found = group(results, "herd", "processor time")
-    ratios = [cell.ratio for cell in found.cells]
-    spreads = [cell.spread for cell in found.cells if cell.spread]
+    cells = {cell.name: cell for cell in group(results, "herd", "processor time").cells}
+    four, herds = (
+        ", ".join(f"{cells[phase].ratio:.2f}" for phase in phases)
+        for phases in (bench_herd.PHASES, bench_herd.HERDS)
+    )
+    spreads = [cell.spread for cell in cells.values() if cell.spread]
     itself = (
-        f"; mainline's own rounds differ by {percent(min(spreads))} to {percent(max(spreads))}"
+        f" Mainline's own rounds differ by {percent(min(spreads))} to {percent(max(spreads))}."
         if spreads
         else ""
     )
+    more = sum(cells[phase].ratio > 1 for phase in bench_herd.PHASES)
     return (
-        f"The series takes more processor time in {len(found.above)} of {len(ratios)} phases (the "
-        "last three are herds of our own): "
-        + ", ".join(f"{one:.2f}" for one in ratios)
-        + f" times mainline's{itself}"
+        f"In these phases the series takes {four} times mainline's processor time: more in {more} "
+        f"of {len(bench_herd.PHASES)}. In three herds of our own it takes {herds} times.{itself}"
     )
 
 
@@ -206,9 +208,9 @@ def scaled(results):
         "How many MB does one second of processor time move?",
         PART,
         f"{results.command('herd')}, the same runs, and three herds of our own.",
-        f"{processor_answer(results)}. In 2004 the same phases took less after the change: a "
-        f"second of a processor moved 1.02 to 2.36 times as much. {cause(results)}"
-        + disagreement(results),
+        f"In the mail's four phases a second of a processor moves {moved_answer(result)} times "
+        f"what it moves in mainline; in 2004 it was 1.02 to 2.36 times. {processor_answer(results)} "
+        f"{cause(results)}" + disagreement(results),
         noise(results, "herd", "processor time"),
         [
             Table(
@@ -230,6 +232,14 @@ def scaled(results):
         ],
         [*processor_lost(results), *herd_lost(results)],
     )
+
+
+def moved_answer(result):
+    ratios = []
+    for phase in bench_herd.PHASES:
+        base, ours = medians(result, phase, moved)
+        ratios.append(f"{ours / base:.2f}")
+    return ", ".join(ratios)
 
 
 def apart(results, title):
@@ -274,9 +284,10 @@ def cause(results):
     )
     itself = percent(max(of.spread for of in counted(results)))
     return (
-        f"Counted on one processor, the kernel executes {kernel} times mainline's instructions, "
-        f"and the code that finds pages and buffers and waits for them {code} times (mainline "
-        f"against itself: up to {itself})."
+        f"Counted on one processor, the kernel executes {kernel} times mainline's instructions. "
+        f"The code that finds pages and buffers and waits for them executes {code} times "
+        f"(mainline against itself: up to {itself}). So instructions do not explain a difference "
+        "in time; what does is not known."
     )
 
 
@@ -413,7 +424,7 @@ def consumers(results):
         "one run",
         [
             Table(
-                "2004: ticks, before and after.",
+                "2004: ticks, before and after, of the functions that sleep and wake.",
                 ("function", "before", "after", "today"),
                 CONSUMERS,
             ),
@@ -470,7 +481,9 @@ def sleepers(results):
         noise(results, "herd", "context switches"),
         [
             Table(
-                "2004: sleeps, before and after.", ("caller", "before", "after", "today"), SLEEPERS
+                "2004: sleeps, before and after, of the callers that the change reaches.",
+                ("caller", "before", "after", "today"),
+                SLEEPERS,
             ),
             Table(
                 "Context switches of each round; wakeups.",
@@ -488,5 +501,5 @@ def sleepers(results):
                 rows,
             ),
         ],
-        ["The four times fewer sleeps of 2004 cannot be had: mainline has them already."],
+        ["The series does not save the sleeps of 2004: mainline saves them already."],
     )
