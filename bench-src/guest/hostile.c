@@ -11,8 +11,9 @@
  * which would keep damaged blocks from the code that is under test. It has files
  * with attributes, as xattr_bench makes them, and a folder "names".
  *
- * Prints "name: value" lines. `blocks` can be damaged; `refused` are mounts;
- * `failed` are calls on mounted copies.
+ * Prints "name: value" lines. `attributes` and `indices` are blocks that can be
+ * damaged; `refused` are mounts; `failed` are calls on mounted copies, and of these
+ * `damaged` are those that found the damage.
  */
 #include <dirent.h>
 #include <endian.h>
@@ -45,8 +46,8 @@ static struct {
 static unsigned char *image;
 static size_t image_size;
 static size_t *blocks;		/* offsets of what can be damaged */
-static unsigned long nr_blocks;
-static unsigned long refused, calls, failed;
+static unsigned long nr_blocks, indices;
+static unsigned long refused, calls, failed, damaged;
 static unsigned long long state;
 
 static unsigned long below(unsigned long limit)
@@ -88,9 +89,13 @@ static void read_image(void)
 	if (read(fd, image, image_size) != (ssize_t)image_size)
 		fail("read", opt.image);
 	close(fd);
-	for (offset = 0; offset + BLOCK <= image_size; offset += BLOCK)
-		if (word(offset) == ATTRIBUTES_MAGIC || is_index(offset))
-			blocks[nr_blocks++] = offset;
+	for (offset = 0; offset + BLOCK <= image_size; offset += BLOCK) {
+		if (is_index(offset))
+			indices++;
+		else if (word(offset) != ATTRIBUTES_MAGIC)
+			continue;
+		blocks[nr_blocks++] = offset;
+	}
 	errno = 0;
 	if (!nr_blocks)
 		fail("find metadata in", opt.image);
@@ -130,7 +135,11 @@ static void write_copy(void)
 static void done(long result)
 {
 	calls++;
-	failed += result < 0;
+	if (result >= 0)
+		return;
+	failed++;
+	/* What file systems return for EFSCORRUPTED and EFSBADCRC. */
+	damaged += errno == EUCLEAN || errno == EBADMSG || errno == EIO;
 }
 
 /* Values repeat, so that blocks are found in the cache. */
@@ -226,7 +235,8 @@ int main(int argc, char **argv)
 	read_image();
 	for (i = 0; i < opt.copies; i++)
 		use_copy();
-	printf("blocks: %lu\ncopies: %lu\nrefused: %lu\ncalls: %lu\nfailed: %lu\n",
-	       nr_blocks, opt.copies, refused, calls, failed);
+	printf("attributes: %lu\nindices: %lu\ncopies: %lu\nrefused: %lu\n",
+	       nr_blocks - indices, indices, opt.copies, refused);
+	printf("calls: %lu\nfailed: %lu\ndamaged: %lu\n", calls, failed, damaged);
 	return 0;
 }

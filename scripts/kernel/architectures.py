@@ -25,7 +25,7 @@ class Architecture:
     compiler: str = ""  # what the names of the compiler and its tools begin with
     packages: str = ""  # group of the compiler
     config: tuple[Fragment, ...] = ()  # lines that must survive
-    preferred: tuple[Fragment, ...] = ()  # lines of which one base may have only some
+    preferred: tuple[Fragment, ...] = ()  # lines that some bases lack
     target: str = "vmlinux"
     image: str = "vmlinux"  # what QEMU loads, below the folder of objects
     qemu: str = ""  # program

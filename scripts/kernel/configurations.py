@@ -21,8 +21,8 @@ class Configuration:
 
     name: str
     config: str  # lines that must survive
-    preferred: str = ""  # lines of which one base may have only some
-    boots: bool = True  # what a guest of the tests needs is there
+    preferred: str = ""  # lines that some bases lack
+    boots: bool = True  # it can, in a guest of the tests
     flags: tuple[str, ...] = ()  # words for each make
     targets: tuple[str, ...] = ("vmlinux",)
     cpus: int = 2
@@ -33,7 +33,7 @@ class Configuration:
         return self._build("config", self.targets)
 
     def objects(self, *targets: str) -> build.Build:
-        """Parts of it, with the options of what patches change but no guest needs."""
+        """Objects, with the options of files that patches change but no guest needs."""
         return self._build("config-objects", targets, CONFIGS / "objects.config")
 
     def _build(self, kind: str, targets: tuple[str, ...], *more: Fragment) -> build.Build:
@@ -99,6 +99,7 @@ CONFIGURATIONS = {
         Configuration(
             "modules",
             (CONFIGS / "all-modules.config").read_text(),
+            preferred="CONFIG_BCACHEFS_FS=m\n",
             boots=False,
             targets=("vmlinux", "modules"),
         ),
@@ -109,14 +110,19 @@ CONFIGURATIONS = {
             preferred="CONFIG_CFI=y\nCONFIG_CFI_CLANG=y\n",
             flags=WITH_CLANG,
         ),
-        Configuration("clang-randstruct", "CONFIG_RANDSTRUCT_FULL=y\n", flags=WITH_CLANG),
+        # ccache does not see that the file with the seed of the layout has changed.
+        Configuration(
+            "clang-randstruct",
+            "CONFIG_RANDSTRUCT_FULL=y\n",
+            flags=tuple(word.replace("ccache ", "") for word in WITH_CLANG),
+        ),
     )
 }
 
 # A warning must not end a build.
 RANDOM = "# base: randconfig\n# CONFIG_WERROR is not set\n"
-# Debug information only costs time.
-PREFERRED = "CONFIG_DEBUG_INFO_NONE=y\n"
+# Debug information only costs time. i915 has an option of its own for a warning.
+PREFERRED = "CONFIG_DEBUG_INFO_NONE=y\n# CONFIG_DRM_I915_WERROR is not set\n"
 RANDOM_CONFIGURATIONS = 30
 
 

@@ -162,7 +162,8 @@ def whole_kernel(results):
         f"With {listed(users)} users the whole kernel takes "
         f"{listed(f'{cell.ratio:.3f}' for cell in found.cells)} of mainline's instructions at the "
         f"default sizes, and {against(results, 'small', 'total'):.3f} at those of 2.2.5 with "
-        f"{users[-1]} users (mainline against itself: up to {percent(found.spread)})."
+        f"{users[-1]} users (one run each; two of mainline differ by up to "
+        f"{percent(found.spread)})."
     )
 
 

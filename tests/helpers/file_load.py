@@ -50,8 +50,9 @@ def disk(folder):
 
 
 def check(result):
-    """The load of a guest's result has waited, and filled and emptied tables."""
+    """Check that the load waited, and that it filled and emptied the tables."""
     waits = re.search(r"wait_filter_stress: (\d+) waits, (\d+) sleeps", result.console)
+    assert waits, "no line of wait_filter_stress"
     assert int(waits[1]) >= WAITS and int(waits[2])
     parts = dict(sections.parts(result.output))
     full, empty = (hashstats_file.parse(parts[name]) for name in ("full", "empty"))

@@ -37,9 +37,13 @@ def alone(name, commit):
     return re.search(word, text)
 
 
+# An object in a block of its Makefile: ifeq ($(CONFIG_POSIX_TIMERS),y).
+IN_A_BLOCK = {"kernel/time/posix-timers.o": ["CONFIG_POSIX_TIMERS"]}
+
+
 def needs(name, commit):
     """The options that Makefiles name for an object, or for a folder that it is in."""
-    return [
+    return IN_A_BLOCK.get(name, []) + [
         option
         for word, text in makefiles(name, commit)
         for option in re.findall(rf"^[\w-]+-\$\((CONFIG_\w+)\).*{word}", text, re.MULTILINE)
@@ -65,14 +69,6 @@ def makefile(folder, commit):
     return gitcmd.git("show", f"{commit}:{name}", repo=source.base_repo(), check=False).stdout
 
 
-def existing(names, commit):
-    """Of these objects, those whose source a commit has."""
-    sources = gitcmd.records(
-        "ls-tree",
-        "-rz",
-        "--name-only",
-        commit,
-        *(f"{name[:-2]}.c" for name in names),
-        repo=source.base_repo(),
-    )
-    return [f"{name[:-2]}.o" for name in sources]
+def existing(names, src):
+    """Of these objects, those whose source is in a work tree."""
+    return [name for name in names if (src / f"{name[:-2]}.c").is_file()]

@@ -250,7 +250,7 @@ def of_2000():
     yield passage(
         "With 2, 4, 8 and 16 users the whole kernel takes {:.3f}, {:.3f}, {:.3f} and {:.3f} of "
         "mainline's instructions at the default sizes, and {:.3f} at those of 2.2.5 with 16 users "
-        "(mainline against itself: up to {:.1f}%)",
+        "(one run each; two of mainline differ by up to {:.1f}%)",
         *kernel,
         insns("small", "kernel_insns"),
         max(map(users_apart, USERS)),
