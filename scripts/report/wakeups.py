@@ -183,6 +183,18 @@ def processor_answer(results):
     return (
         f"In these phases the series takes {four} times mainline's processor time: more in {more} "
         f"of {len(bench_herd.PHASES)}. In three herds of our own it takes {herds} times.{itself}"
+        f"{beside(results.get('herd'))}"
+    )
+
+
+def beside(result):
+    """What else the machine did."""
+    machine = result.data["machine"]
+    if machine["load_average"] < 1:
+        return ""
+    return (
+        f" Other programs ran beside: the load average was {machine['load_average']:.1f} on "
+        f"{machine['cores']} processors."
     )
 
 

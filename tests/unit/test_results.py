@@ -538,6 +538,9 @@ def of_2004():
         min(itself(seconds)),
         max(itself(seconds)),
     )
+    load = RAW.data["herd"]["machine"]["load_average"]
+    if load >= 1:
+        yield passage("the load average was {:.1f} on 2 processors", load)
     what = ("kernel_insns", "code_insns")
     counted = [[herd_ratio(phase, insns_of(one)) for phase in PHASES] for one in what]
     yield passage(
