@@ -308,8 +308,8 @@ def figure_answer(result, op, bits):
             f" (mainline's {base:.1f}; {best}: {of[best]:.1f})"
         )
     text = (
-        f"With 2^{SMALL} and 2^{bits} entries the series' XArray takes this part of mainline's "
-        f"time: {compared}. With 2^{bits} entries it takes {' and '.join(answer)}."
+        f"With 2^{SMALL} and 2^{bits} entries {'an' if op == 'insert' else 'a'} {op} of the series' "
+        f"XArray takes this part of mainline's time: {compared}. With 2^{bits} entries it takes {' and '.join(answer)}."
     )
     if op == "lookup" and "threaded_rbtree" in bench_index.indices(result):
         text += (

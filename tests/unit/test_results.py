@@ -550,6 +550,14 @@ def of_2004():
         *(edge(one) for one in counted for edge in (min, max)),
         max(max(itself(insns_of(one))) for one in what),
     )
+    yield passage(
+        "do not decide: {:.2f}, {:.2f}, {:.2f}, {:.2f} times mainline's, whose own rounds differ by "
+        "up to {:.1f}%. Counted instructions of the kernel are {:.3f} to {:.3f} times",
+        *more[:4],
+        max(itself(seconds)),
+        min(counted[0]),
+        max(counted[0]),
+    )
     where, *most = max(zip(PHASES, more, counted[0]), key=lambda one: max(one[1:]) / min(one[1:]))
     yield passage(
         f"Time and instructions differ most in {PHASES[where]}: {{:.2f}} and {{:.3f}} times "
@@ -831,7 +839,8 @@ def figure(op):
         base = structure("xarray_kernel", op, order, "base")
         numbers += [of["xarray_kernel"], base, min(of.values())]
     return passage(
-        "the series' XArray takes this part of mainline's time: in sequence {:.2f} and {:.2f} and at "
+        f"{op} of the series' XArray takes this part of mainline's time: in sequence {{:.2f}} and "
+        "{:.2f} and at "
         f"random {{:.2f}} and {{:.2f}}. With 2^19 entries it takes {{:.1f}} ns in sequence "
         f"(mainline's {{:.1f}}; {names[0]}: {{:.1f}}) and {{:.1f}} ns at random (mainline's "
         f"{{:.1f}}; {names[1]}: {{:.1f}})",
@@ -1196,7 +1205,7 @@ def test_each_sentence_is_computed_again():
     "before,after",
     [
         ("takes 0.69 of", "takes 0.68 of"),
-        ("more in 3 of 4", "more in 1 of 4"),
+        ("of the control\n", "of the control 0.99\n"),
         ("The disk sets the rate", "The disk sets 0.99 of the rate"),
     ],
 )
