@@ -38,8 +38,10 @@ def readme(of):
     )
     yield passage("Hashing an inode takes {:.1f} ns, in mainline {:.1f} ns", *hash_times(of))
     yield passage(
-        "a lookup takes up to {:.2f} times mainline's instructions",
+        "a lookup takes up to {:.2f} times mainline's instructions (of an address: {:.0f} for "
+        "{:.0f})",
         of.figure("crowd", "worst_ratio_at_100"),
+        *measured.crowd("addresses", "connect", 100, "inet_addr")(of)[::-1],
     )
     yield passage(
         "10,000 names takes {:.0f} ns with the default size and {:.0f} ns with 1/16 of the buckets. "
