@@ -215,10 +215,6 @@ def have(result: Build, targets: list[str]) -> bool:
 
 def compile_kernel(result: Build, flags: list[str], targets: list[str]) -> None:
     words = [*flags, *targets] + (["V=1"] if flag("V") else [])
-    # Of an object that is up to date, make would not repeat the warnings.
-    for target in targets:
-        if target.endswith(".o"):
-            (result.obj / target).unlink(missing_ok=True)
     with step(f"build {result.flavour} kernel") as progress:
         progress.note = lambda: f"{objects(result.log)} objects"
         make(

@@ -47,17 +47,3 @@ def test_a_build_depends_on_its_own_compiler(monkeypatch):
 def test_packages_of_clang_are_known():
     assert f"clang-{CLANG}" in packages.GROUPS["clang"].split()
     assert f"clang-{CLANG}" in packages.PROGRAMS["clang"].split()
-
-
-def test_an_object_that_is_asked_for_is_compiled_again(tmp_path, monkeypatch):
-    result = build.Build("toy", tmp_path / "src", tmp_path, tmp_path / "log", [])
-    (tmp_path / "one.o").touch()
-    (tmp_path / "other.o").touch()
-
-    def make(src, obj, *words, log, what):
-        there = sorted(path.name for path in obj.glob("*.o"))
-        log.write_text(f"one.c:1: warning: {' '.join(there)} of {' '.join(words)}\n")
-
-    monkeypatch.setattr(build, "make", make)
-    build.compile_kernel(result, ["ARCH=um"], ["one.o"])
-    assert result.warnings == ["one.c:1: warning: other.o of ARCH=um one.o"]
