@@ -50,7 +50,6 @@ class Configuration:
         )
 
 
-FULL = "# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT=y\n"
 NODES = 4
 # Each node is a socket with one CPU.
 FOUR_NODES = (
@@ -78,7 +77,7 @@ CONFIGURATIONS = {
         ),
         Configuration(
             "preempt-dynamic-full",
-            f"{FULL}CONFIG_PREEMPT_DYNAMIC=y\n",
+            "# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
             append="preempt=full",
         ),
         Configuration(

@@ -408,7 +408,7 @@ INTRODUCTION = (
         "The figures of each part, with the command that measures them again. ``make report "
         "KEEP=1`` writes this page from the files in results/ of the series' repository, which "
         "have every single run. Instructions and counts come from an emulated processor; those of "
-        "one kernel differ by less than 1 percent, but by more where tasks wait or compete "
+        "one kernel differ by about 1 percent, but by more where tasks wait or compete "
         "(documents.rst). Nanoseconds are of user-mode Linux or of a "
         "program, on one processor where nothing else is said. A ratio is the series divided by "
         "mainline, which is 6.12 where nothing else is said."

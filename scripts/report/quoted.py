@@ -38,8 +38,8 @@ def readme(of):
     )
     yield passage("Hashing an inode takes {:.1f} ns, in mainline {:.1f} ns", *hash_times(of))
     yield passage(
-        "a lookup takes up to {:.2f} times mainline's instructions (of an address: {:.0f} for "
-        "{:.0f})",
+        "a lookup takes up to {:.2f} times mainline's instructions (an address: {:.0f} instead "
+        "of {:.0f})",
         of.figure("crowd", "worst_ratio_at_100"),
         *measured.crowd("addresses", "connect", 100, "inet_addr")(of)[::-1],
     )

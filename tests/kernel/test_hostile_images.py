@@ -66,5 +66,4 @@ def test_damaged_copies_are_survived(kernel, kind):
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["ext4", "ext2"])
 def test_lockdep_and_kasan_find_nothing(debug_kernel, kind):
-    """Ten minutes or so."""
     check_hostile(debug_kernel, kind, 1000, seed=2, mem="1G", parallel=True, timeout=600)
