@@ -67,9 +67,9 @@ class Load(NamedTuple):
 
 
 LOADS = {
-    "quick": Load(5000, ("number",), ("number",), ("number",)),
+    "quick": Load(5000, ("number",), ("number",), longer=("number",)),
     # 200,000 files, as in the mail.
-    "usual": Load(200_000, ("number", "mail"), ()),
+    "usual": Load(200_000, ("number", "mail"), (), longer=("number",)),
     "long": Load(
         200_000,
         ("number", "hex", "photo", "mail"),
