@@ -115,6 +115,8 @@ CONFIGURATIONS = {
             "CONFIG_RANDSTRUCT_FULL=y\n",
             flags=tuple(word.replace("ccache ", "") for word in WITH_CLANG),
         ),
+        # Reads of memory that nobody wrote to are reported.
+        Configuration("clang-kmsan", "CONFIG_KMSAN=y\n", flags=WITH_CLANG),
     )
 }
 
