@@ -467,7 +467,7 @@ def herds(of):
         f"{min(float(row[-1]) for row in rows):.2f} to {max(float(row[-1]) for row in rows):.2f} "
         "of mainline's, "
         + wakeups.by_itself(result, bench_herd.PHASES, wakeups.moved)
-        + f" {wakeups.processor_answer(of)}."
+        + f" {wakeups.processor_answer(of)}"
     )
 
 

@@ -189,10 +189,10 @@ def processor_answer(results):
         else ""
     )
     more = sum(cells[phase].ratio > 1 for phase in bench_herd.PHASES)
+    count = f": more in {more} of {len(bench_herd.PHASES)}" if more else ""
     return (
-        f"In these phases the series takes {four} times mainline's processor time: more in {more} "
-        f"of {len(bench_herd.PHASES)}. In three herds of our own it takes {herds} times.{itself}"
-        f"{beside(results.get('herd'))}"
+        f"In these phases the series takes {four} times mainline's processor time{count}. In "
+        f"three herds of our own it takes {herds} times.{itself}{beside(results.get('herd'))}"
     )
 
 

@@ -527,13 +527,13 @@ def of_2004():
         foreign("base", FOUR, "called"),
         foreign("ours", FOUR, "called"),
     )
+    lost = sum(one > 1 for one in more[:4])
     yield passage(
         "In these phases the series takes {:.2f}, {:.2f}, {:.2f}, {:.2f} times mainline's processor "
-        "time: more in {} of {}. In three herds of our own it takes {:.2f}, {:.2f}, {:.2f} times. "
-        "Mainline's own rounds differ by {:.1f}% to {:.1f}%",
+        "time" + (": more in {} of {}" if lost else "") + ". In three herds of our own it takes "
+        "{:.2f}, {:.2f}, {:.2f} times. Mainline's own rounds differ by {:.1f}% to {:.1f}%",
         *more[:4],
-        sum(one > 1 for one in more[:4]),
-        len(FOUR),
+        *((lost, len(FOUR)) if lost else ()),
         *more[4:],
         min(itself(seconds)),
         max(itself(seconds)),
