@@ -15,6 +15,7 @@
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
+#include <linux/string_choices.h>
 #include <linux/uaccess.h>
 
 /**
@@ -190,7 +191,7 @@ static int hashstats_show(struct seq_file *m, void *v)
 	if (v == SEQ_START_TOKEN) {
 		seq_puts(m, "version: 1\n");
 		seq_printf(m, "counting: %s\n",
-			   hashstats_counting_is_on() ? "on" : "off");
+			   str_on_off(hashstats_counting_is_on()));
 	} else {
 		show_table(m, v);
 	}
