@@ -217,7 +217,7 @@ def hash_share(result, pattern, phase):
 
 
 def kept(result, when):
-    """{pattern: {hash: the share of the bytes filled that is left}}, where it was run."""
+    """{pattern: {hash: the share of the bytes filled that is left}}"""
     found: dict[str, dict[str, float]] = {}
     for one in result.runs("leaves", kernel="ours", when=when):
         before = one_leaf(result, "created", one["hash"], one["pattern"])["filled"]
@@ -249,19 +249,24 @@ def churn_row(result, name, pattern, when, phase):
 def fragmented(results):
     result, places = each(results)
     longer = kept(result, "churned more")
+    times = bench_htree.MORE + 1
     head = ("names, hash", "before", "after", "kept", "leaves", "s, mainline", "s, series")
-    answer = f"It depends on the names. {kept_answer(kept(result, 'churned'))}"
-    tables = [
-        Table(
-            "Bytes filled before and after; seconds of the churn, one emulated round.",
-            head,
-            [churn_row(result, name, of, "churned", "churn") for name, of in places],
-        )
-    ]
-    if longer:
-        times = bench_htree.MORE + 1
-        answer += f" {kept_answer(longer, f' after {times} times as many removals')}"
-        tables.append(
+    return Section(
+        "Fragmentation of the key space",
+        "Does a more uniform hash slow down how leaves get emptier over many insertions and "
+        "deletions?",
+        PART,
+        f"{results.command('htree')}: as many removals and creates at random as there are files, "
+        f"and then {bench_htree.MORE} times as many.",
+        f"It depends on the names. {kept_answer(kept(result, 'churned'))} "
+        f"{kept_answer(longer, f' after {times} times as many removals')}",
+        "one run",
+        [
+            Table(
+                "Bytes filled before and after; seconds of the churn, one emulated round.",
+                head,
+                [churn_row(result, name, of, "churned", "churn") for name, of in places],
+            ),
             Table(
                 f"The same after {times} times as many removals; seconds of those that came later.",
                 head,
@@ -270,18 +275,8 @@ def fragmented(results):
                     for name, of in places
                     if of in longer
                 ],
-            )
-        )
-    return Section(
-        "Fragmentation of the key space",
-        "Does a more uniform hash slow down how leaves get emptier over many insertions and "
-        "deletions?",
-        PART,
-        f"{results.command('htree')}: as many removals and creates at random as there are files."
-        + ("" if longer else " A longer churn was not run."),
-        answer,
-        "one run",
-        tables,
+            ),
+        ],
         ["Leaves are still not merged when they get empty: mainline has no coalesce on delete."],
     )
 

@@ -9,10 +9,8 @@ import pytest
 
 import common
 from bench import record
-from bench.cases import htree as bench_htree
 from bench.cases import readers as bench_readers
 from report import bases, losses, page, quoted, run, stored
-from report import htree as report_htree
 from report import mbcache as report_mbcache
 from report import pagecache as report_pagecache
 from report import wakeups as report_wakeups
@@ -375,25 +373,6 @@ def test_many_readers_are_shown_when_they_are_stored(results):
     assert "not run" not in after.run + after.lost[0]
     assert "with 1 to 16 threads" in after.answer
     assert before.blocks[0].rows[-1][5] == "-" != after.blocks[0].rows[-1][5]
-
-
-def test_longer_churn_is_shown_when_it_is_stored(results):
-    htree = results.get("htree")
-    runs = [
-        one | {"when": "churned more", "filled": one["filled"] / 2}
-        for one in htree.runs("leaves", when="created", pattern="mail")
-    ] + [
-        one | {"phase": bench_htree.LONGER}
-        for one in htree.runs("phase", phase="churn", pattern="mail")
-    ]
-    before = report_htree.fragmented(results)
-    after = report_htree.fragmented(with_runs(results, "htree", runs))
-    assert "A longer churn was not run." in before.run and "not run" not in after.run
-    assert (
-        "With names mail, leaves keep 0.50 (legacy), 0.50 (half_md4), 0.50 (tea) of what was filled "
-        "after 4 times as many removals." in after.answer
-    )
-    assert len(after.blocks[-1].rows) == 3 and len(after.blocks) == 2
 
 
 def test_another_structure_needs_no_change_here(results):

@@ -1118,7 +1118,7 @@ def of_2002():
                 for name in HASHES
             ),
         )
-        # `make bench-htree LONG=1` alone.
+        # Not of each pattern, but with LONG=1.
         if RAW.rows("htree", "leaves", when="churned more", pattern=pattern):
             yield passage(
                 f"With names {pattern}, leaves keep {{:.2f}} (legacy), {{:.2f}} (half_md4), "
