@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
@@ -1051,6 +1052,30 @@ def test_picture_of_an_odd_name(tmp_path):
         MPLCONFIGDIR=str(tmp_path),
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["\x1b[31m", "\n", "\ufffe", "\udcff", "\u65e5\u672c", "a" * 200],
+    ids=ascii,
+)
+def test_svg_of_a_name_that_it_cannot_hold(name, tmp_path):
+    """Control characters, no UTF-8, letters that the font lacks, too many letters."""
+    path, picture = tmp_path / name, tmp_path / "a.svg"
+    path.write_text(file(table("dentry", 8, 1)))
+    words = ["hist", "dentry", "-f", path, "-f", path, "--png", picture]
+    done = hashstats(*words, python=drawing_python(), MPLCONFIGDIR=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+
+
+def test_picture_of_too_many_tables_is_refused(tmp_path):
+    names = [f"t{number}" for number in range(300)]
+    words = ["hist", *names, "-f", "-", "--png", tmp_path / "a.png"]
+    text = file(*(table(name, 8, 1) for name in names))
+    done = hashstats(*words, text=text, python=drawing_python(), MPLCONFIGDIR=str(tmp_path))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "300 tables" in done.stderr and "accepted: up to 256" in done.stderr
 
 
 def test_peak_of_queues_has_enough_wakeups():

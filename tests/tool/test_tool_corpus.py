@@ -166,6 +166,7 @@ MALFORMED = {
     "escape sequence": put("objects", "\x1b[31mobjects\x1b[0m 10"),
     "carriage return in a line": put("objects", "objects: 10\rused: 6"),
     "vertical tab in a line": put("objects", "objects: 10\x0bused: 6"),
+    "long label": put("objects", "x" * 5000 + ": 10"),
     "NUL in a label": put("objects", "obj\0ects: 10"),
     "NUL in a number": value("objects", "1\0"),
     "line of a million letters": put("objects", "x" * 1000000),
@@ -199,6 +200,7 @@ MALFORMED = {
     "table without a name": drop("name: dentry"),
     "name is not first": swap("name: dentry"),
     "empty name": put("name: dentry", "name:"),
+    "long name": put("name: dentry", "name: " + "x" * 5000),
     "no buckets": drop("buckets"),
     "no bytes": drop("bytes"),
     "no sized-by": drop("sized-by"),
@@ -508,6 +510,15 @@ def test_one_note_for_a_field_of_many_tables(saved):
     done = hashstats("show", "-f", saved(text.encode()))
     assert done.returncode == 0
     assert done.stderr.decode().count("colour") == 1
+
+
+def test_notes_are_short(saved):
+    """What a kernel's memory had and did not have is free text."""
+    text, _ = add("counting", *(f"{label}: {'x' * 5000}" for label in ("kernel", "not-read")))
+    done = hashstats("show", "-f", saved(text.encode()))
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode == 0 and len(lines) == 2
+    assert all(len(line) < 450 and line.endswith("..") for line in lines), lines
 
 
 @pytest.mark.parametrize("name", SILENT)

@@ -3,10 +3,12 @@
 
 import io
 import os
+import warnings
 
 from . import spread
 from .errors import Complaint, quoted
 from .tables import SIZES
+from .terminal import elided
 
 # Okabe and Ito's, which colour-blind readers can tell apart; the dark ones first.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
@@ -15,6 +17,8 @@ FORMATS = (".png", ".svg")
 ACROSS = 2  # panels side by side
 PANEL = (6.4, 3.8)  # inches
 DPI = 120
+MOST_PANELS = 256  # a picture has fewer than 2^16 rows of pixels
+LONGEST_NAME, LONGEST_TITLE = 60, 100  # letters that fit
 SEEN = 0.5  # expected buckets that get a mark
 FEWEST = 6  # rows of a histogram: bars need not be wider
 # Units of time for an axis, from so many seconds on.
@@ -40,6 +44,8 @@ def figure_class():
 
 def panels(count):
     """A figure, and its axes in the order of reading."""
+    if count > MOST_PANELS:
+        raise Complaint(f"{count} tables in a picture; accepted: up to {MOST_PANELS}")
     across = min(count, ACROSS)
     down = -(-count // across)
     figure = figure_class()(figsize=(PANEL[0] * across, PANEL[1] * down), layout="constrained")
@@ -49,28 +55,42 @@ def panels(count):
     return figure, axes
 
 
-def plain(text):
-    """A name as it is; matplotlib takes dollars for formulas."""
-    return text.replace("$", r"\$")
+def plain(text, longest=LONGEST_NAME):
+    """A name as text of a picture; matplotlib takes dollars for formulas.
+
+    SVG has no control characters, not even as references.
+    """
+    if not text.isprintable():
+        text = ascii(text)
+    return elided(text, longest).replace("$", r"\$")
 
 
 def save(figure, path):
     """As PNG, or as SVG if its name says so."""
-    import matplotlib
-
     from . import outputs
 
-    stream = io.BytesIO()
-    if path.lower().endswith(".svg"):
-        # Text stays text, and the same figures give the same file.
-        matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "hashstats"}
-        figure.savefig(stream, format="svg", metadata={"Date": None})
-        picture = stream.getvalue().replace(b" \n", b"\n")
-    else:
-        figure.savefig(stream, format="png", dpi=DPI)
-        picture = stream.getvalue()
+    with warnings.catch_warnings():
+        # A letter that the font lacks becomes a box.
+        warnings.simplefilter("ignore")
+        picture = as_svg(figure) if path.lower().endswith(".svg") else as_png(figure)
     with outputs.create(path) as file:
         file.write(picture)
+
+
+def as_svg(figure):
+    import matplotlib
+
+    stream = io.BytesIO()
+    # Text stays text, and the same figures give the same file.
+    matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "hashstats"}
+    figure.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue().replace(b" \n", b"\n")
+
+
+def as_png(figure):
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=DPI)
+    return stream.getvalue()
 
 
 def histograms(shown, path, log=False):
@@ -148,7 +168,7 @@ def legend(judged):
 def heat_maps(peaks, title, path):
     """A panel per table: chain length against time, objects as colour."""
     figure, axes = panels(len(peaks))
-    figure.suptitle(plain(title), fontsize="medium")
+    figure.suptitle(plain(title, LONGEST_TITLE), fontsize="medium")
     for axis, peak in zip(axes, peaks):
         heat_map(figure, axis, f"{peak.name}: {peak.judged.verdict}", peak.heat)
     save(figure, path)

@@ -53,8 +53,9 @@ KNOWN_ABOVE = frozenset(("version", "counting", "source", "kernel", "hash-entrie
 ALWAYS = ("buckets", "bytes", "sized-by")
 WITH_ROWS = ("objects", "used", "longest")
 
-LABEL = re.compile(r"([a-z][a-z0-9-]*): (\S.*)")
-NAME = re.compile(r"[A-Za-z0-9_.-]+")
+# Bounded, since messages repeat them.
+LABEL = re.compile(r"([a-z][a-z0-9-]{0,63}): (\S.*)")
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 WHOLE = re.compile(r"0|[1-9][0-9]{0,19}")
 FRACTION = re.compile(r"(?:0|[1-9][0-9]{0,19})\.[0-9]{3}")
 
@@ -220,7 +221,8 @@ class Reader:
         elif label == "name":
             if not NAME.fullmatch(text):
                 raise self.wrong(
-                    number, f"the name {quoted(text)}, expected letters, digits, '_', '-' and '.'"
+                    number,
+                    f"the name {quoted(text)}, expected up to 64 letters, digits, '_', '-', '.'",
                 )
         elif label not in KNOWN:
             self.unknown.setdefault(label, []).append(number)

@@ -11,10 +11,12 @@ import sys
 
 from . import reading
 from .errors import Complaint, quoted
+from .terminal import shortened
 
 KERNEL = "/proc/hashstats"
 MEMORY = "/proc/kcore"
 LIVE = (KERNEL, MEMORY)  # of this machine, now
+LONGEST_NOTE = 400  # letters
 SOURCES = ("auto", "proc", "kcore")
 # An ELF file; makedumpfile's formats.
 CORE_MAGICS = (b"\x7fELF", b"KDUMP   ", b"DISKDUMP", b"makedumpfile\0")
@@ -131,7 +133,7 @@ def quoted_path(path):
 
 def note(text):
     """Notes go to standard error, so that output stays what it is."""
-    print(f"hashstats: note: {text}", file=sys.stderr)
+    print(f"hashstats: note: {shortened(text, LONGEST_NOTE)}", file=sys.stderr)
 
 
 told: set[str] = set()
