@@ -71,7 +71,8 @@ dd if=/proc/hashstats bs=1M 2>/dev/null
 echo "=== middle"
 dd if=/proc/hashstats bs=1 skip=3 count=6 2>/dev/null
 echo
-echo "=== end"
+echo "=== any"
+badwrites -n 300
 """
 
 
@@ -143,6 +144,12 @@ def test_any_size_of_read_gives_the_whole_file(said, name):
 
 def test_read_from_the_middle(said):
     assert said["middle"] == "sion: \n"
+
+
+def test_any_write_is_answered(said):
+    """The program knows the answer to each; see tests/long/test_fuzz_file.py."""
+    found = {name: int(number) for name, number in re.findall(r"(\w+): (\d+)", said["any"])}
+    assert found["writes"] > 200 and found["accepted"] and found["EINVAL"] and found["checks"]
 
 
 def test_columns(said):

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * badwrites - write anything to /proc/hashstats while other tasks read it
+ *
+ * Some writes are right, most are nearly right, others are random or long. They
+ * come in one piece or in several, at any position, from bad addresses, through
+ * files that are not open for writing, and from a user that may not write. The
+ * answer to each is known: the number of bytes, or the errno. With one writer, so
+ * is the line "counting: ..." after it.
+ *
+ * Prints "name: value" lines, among them the writes by their answer. Ends with
+ * status 1 at the first wrong answer.
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common.h"
+
+#define ROOM		8			/* one more than the kernel reads */
+#define LONGEST		(64 << 10)
+#define MOST_PIECES	4
+#define STRANGER	65534
+#define KERNEL_ADDRESS	((char *)0xffff888000000000)
+#define LOW_ADDRESS	((char *)0x10000)	/* nothing is mapped there */
+#define HEAD		"version: 1\ncounting: "
+
+static struct {
+	const char *path;
+	unsigned long seconds, writes, seed, writers;
+} opt = { .path = "/proc/hashstats", .writes = 1000, .seed = 1, .writers = 1 };
+
+static const char *const words[] = { "on", "off", "reset" };
+enum { ON, OFF, RESET, WORDS, NO_WORD = WORDS };
+
+static const struct {
+	const char *name;
+	int error;
+} answers[] = {
+	{ "accepted", 0 },
+	{ "EINVAL", EINVAL },
+	{ "EFAULT", EFAULT },
+	{ "EBADF", EBADF },
+	{ "EPERM", EPERM },
+	{ "ESPIPE", ESPIPE },
+};
+
+#define ANSWERS		(sizeof(answers) / sizeof(*answers))
+
+/* Of all processes. */
+static struct {
+	unsigned long writes, by_answer[ANSWERS], checks, reads, bytes;
+	bool end;
+} *shared;
+
+static unsigned long long state;
+static int fd, read_only;
+static bool counting;
+static char *text;	/* behind it is a page that cannot be read */
+static size_t size;
+
+static unsigned long below(unsigned long limit)
+{
+	return next(&state) % limit;
+}
+
+static void count(unsigned long *what, unsigned long number)
+{
+	__atomic_add_fetch(what, number, __ATOMIC_RELAXED);
+}
+
+static void make_random(size_t length)
+{
+	for (size = 0; size < length; size++)
+		text[size] = next(&state);
+}
+
+static void make_word(void)
+{
+	strcpy(text, words[below(WORDS)]);
+	size = strlen(text);
+	if (below(2))
+		text[size++] = '\n';
+}
+
+/* Most results differ from a word in one byte. */
+static void change_word(void)
+{
+	static const char likely[] = "\n\0 \t\rofnONrest01";
+	size_t at = below(size + 1);
+	char byte = below(4) ? likely[below(sizeof(likely) - 1)] : (char)next(&state);
+
+	switch (below(4)) {
+	case 0:
+		memmove(text + at + 1, text + at, size++ - at);
+		text[at] = byte;
+		break;
+	case 1:
+		at = below(size);
+		memmove(text + at, text + at + 1, --size - at);
+		break;
+	case 2:
+		text[below(size)] = byte;
+		break;
+	case 3:
+		at = below(size);
+		text[at] = toupper((unsigned char)text[at]);
+		break;
+	}
+}
+
+static void make_text(void)
+{
+	size_t start;
+
+	switch (below(8)) {
+	case 0:
+		make_random(below(2 * ROOM));
+		break;
+	case 1:
+		make_word();
+		start = size;
+		memset(text + start, below(2) ? 0 : ' ', LONGEST - start);
+		size += below(below(2) ? ROOM : LONGEST - start);
+		break;
+	case 2:
+		make_random(below(LONGEST));
+		break;
+	case 3:
+		make_word();
+		break;
+	default:
+		make_word();
+		change_word();
+		while (size && !below(4))
+			change_word();
+	}
+}
+
+/* A word, perhaps with a newline, up to a NUL. */
+static int word_of(const char *piece, size_t length)
+{
+	int word;
+
+	if (length >= ROOM)
+		return NO_WORD;
+	length = strnlen(piece, length);
+	if (length && piece[length - 1] == '\n')
+		length--;
+	for (word = 0; word < WORDS; word++) {
+		if (length == strlen(words[word]) && !memcmp(piece, words[word], length))
+			break;
+	}
+	return word;
+}
+
+/* The answer to a write that the kernel can read. */
+static long answer_to(const char *piece, size_t length)
+{
+	int word = word_of(piece, length);
+
+	if (word == NO_WORD)
+		return -EINVAL;
+	if (word != RESET)
+		counting = word == ON;
+	return length;
+}
+
+static void wrong(const char *way, long answer, long expected)
+{
+	size_t i;
+
+	fprintf(stderr, "badwrites: %s of %zu bytes '", way, size);
+	for (i = 0; i < size && i < 2 * ROOM; i++)
+		fprintf(stderr, isprint((unsigned char)text[i]) ? "%c" : "\\x%02x",
+			(unsigned char)text[i]);
+	fprintf(stderr, "': %ld, expected %ld\n", answer, expected);
+	exit(1);
+}
+
+static void check(const char *way, long answer, long expected)
+{
+	unsigned int i;
+
+	if (answer < 0)
+		answer = -errno;
+	if (answer != expected)
+		wrong(way, answer, expected);
+	for (i = 0; i < ANSWERS - 1 && answers[i].error != (expected < 0 ? -expected : 0); i++)
+		;
+	count(&shared->by_answer[i], 1);
+	count(&shared->writes, 1);
+}
+
+static void write_once(void)
+{
+	check("write", write(fd, text, size), answer_to(text, size));
+}
+
+static void write_behind_seek(void)
+{
+	if (lseek(fd, below(2) ? below(1 << 20) : 1UL << 62, SEEK_SET) < 0)
+		fail("lseek", opt.path);
+	write_once();
+}
+
+/* A seq_file has no pwrite(). */
+static void write_at_position(void)
+{
+	long position = next(&state) >> below(64);
+
+	check("pwrite", pwrite(fd, text, size, position), position < 0 ? -EINVAL : -ESPIPE);
+}
+
+/* The kernel takes each piece as a write, until it refuses one. */
+static void write_pieces(void)
+{
+	unsigned int pieces = 1 + below(MOST_PIECES), i;
+	long expected = 0, one = 0;
+	struct iovec iov[MOST_PIECES];
+	size_t done = 0;
+
+	if (size < pieces)
+		return;
+	for (i = 0; i < pieces; i++) {
+		iov[i].iov_base = text + done;
+		iov[i].iov_len = 1 + below(size - done - (pieces - i - 1));
+		if (i == pieces - 1)
+			iov[i].iov_len = size - done;
+		done += iov[i].iov_len;
+	}
+	for (i = 0; i < pieces && one >= 0; i++) {
+		one = answer_to(iov[i].iov_base, iov[i].iov_len);
+		if (one >= 0)
+			expected += one;
+		else if (!expected)
+			expected = one;
+	}
+	check("writev", writev(fd, iov, pieces), expected);
+}
+
+/* Words one after the other, which a single write() cannot have. */
+static void write_words(void)
+{
+	struct iovec iov[MOST_PIECES];
+	long expected = 0;
+	unsigned int i;
+
+	for (i = 0; i < MOST_PIECES; i++) {
+		iov[i].iov_base = (char *)words[below(WORDS)];
+		iov[i].iov_len = strlen(iov[i].iov_base);
+		expected += answer_to(iov[i].iov_base, iov[i].iov_len);
+	}
+	check("writev", writev(fd, iov, MOST_PIECES), expected);
+}
+
+/* The last bytes are in a page that cannot be read; a long write is not read at all. */
+static void write_from_bad_page(void)
+{
+	char *end = text + LONGEST, *start = below(2) ? end - below(size + 1) : NULL;
+
+	if (!size)
+		return;
+	if (start) {
+		memmove(start, text, end - start);
+		size += start == end - size;
+	}
+	check("write from a bad page", write(fd, start, size), size < ROOM ? -EFAULT : -EINVAL);
+}
+
+static void write_from_kernel(void)
+{
+	check("write from a kernel address", write(fd, KERNEL_ADDRESS, size), -EFAULT);
+}
+
+/* More than is mapped, and more than a task can have. */
+static void write_too_much(void)
+{
+	check("write of 2^40 bytes", write(fd, LOW_ADDRESS, 1UL << 40), -EINVAL);
+	check("write of 2^62 bytes", write(fd, text, 1UL << 62), -EFAULT);
+}
+
+static void write_read_only(void)
+{
+	check("write to a file for reading", write(read_only, text, size), -EBADF);
+}
+
+static void write_as_stranger(void)
+{
+	ssize_t answer;
+	int error;
+
+	if (seteuid(STRANGER))
+		fail("seteuid", "of another user");
+	answer = write(fd, text, size);
+	error = errno;
+	if (seteuid(0))
+		fail("seteuid", "of root");
+	errno = error;
+	check("write of another user", answer, -EPERM);
+}
+
+static void splice_text(void)
+{
+	int ends[2];
+
+	if (!size)
+		return;
+	if (pipe2(ends, O_NONBLOCK))
+		fail("pipe", opt.path);
+	if (write(ends[1], text, size) <= 0)
+		fail("write", "a pipe");
+	check("splice", splice(ends[0], NULL, fd, NULL, size, 0), -EINVAL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void open_again(void)
+{
+	static const int flags[] = { 0, O_TRUNC, O_APPEND, O_NONBLOCK };
+
+	if (fd >= 0)
+		close(fd);
+	fd = open(opt.path, (below(2) ? O_RDWR : O_WRONLY) | flags[below(4)]);
+	if (fd < 0)
+		fail("open", opt.path);
+}
+
+/* How often each is done is its number of lines. */
+static void (*const ways[])(void) = {
+	write_once,
+	write_once,
+	write_once,
+	write_once,
+	write_pieces,
+	write_pieces,
+	write_words,
+	write_at_position,
+	write_from_bad_page,
+	write_from_kernel,
+	write_too_much,
+	write_read_only,
+	write_as_stranger,
+	splice_text,
+};
+
+#define WAYS		(sizeof(ways) / sizeof(*ways))
+
+static void check_counting(void)
+{
+	const char *want = counting ? HEAD "on\n" : HEAD "off";
+	char have[sizeof(HEAD "off")];
+	ssize_t length = strlen(want);
+
+	if (pread(read_only, have, length, 0) != length || memcmp(have, want, length))
+		wrong("counting after a write", !counting, counting);
+	count(&shared->checks, 1);
+}
+
+static void keep_writing(void)
+{
+	double end = now() + opt.seconds;
+	unsigned long i;
+
+	fd = -1;
+	open_again();
+	read_only = open(opt.path, O_RDONLY);
+	if (read_only < 0)
+		fail("open", opt.path);
+	strcpy(text, "off");
+	size = strlen(text);
+	write_once();
+	for (i = 0; opt.seconds ? now() < end : i < opt.writes; i++) {
+		make_text();
+		if (below(500))
+			ways[below(WAYS)]();
+		else
+			write_behind_seek();
+		if (opt.writers == 1 && !below(4))
+			check_counting();
+		if (!below(50))
+			open_again();
+	}
+}
+
+/* The whole file, in reads of any size. */
+static void keep_reading(void)
+{
+	static char buffer[LONGEST];
+	ssize_t length;
+	char last;
+	int file;
+
+	while (!__atomic_load_n(&shared->end, __ATOMIC_RELAXED)) {
+		file = open(opt.path, O_RDONLY);
+		if (file < 0)
+			fail("open", opt.path);
+		last = '\n';
+		while ((length = read(file, buffer, 1 + below(below(2) ? 200 : LONGEST))) > 0) {
+			last = buffer[length - 1];
+			count(&shared->bytes, length);
+		}
+		if (length || last != '\n')
+			fail("read", opt.path);
+		close(file);
+		count(&shared->reads, 1);
+	}
+}
+
+static pid_t start(void (*run)(void), unsigned long number)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		fail("fork", "a task");
+	if (pid)
+		return pid;
+	state = (opt.seed << 8) + number;
+	run();
+	exit(0);
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) != pid || status;
+}
+
+static void *map(size_t length, int flags)
+{
+	void *place = mmap(NULL, length, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+
+	if (place == MAP_FAILED)
+		fail("map", "memory");
+	return place;
+}
+
+static const char help[] =
+	"usage: badwrites [-f FILE] [-n WRITES | -t SECONDS] [-r SEED] [-w WRITERS]\n";
+
+static void arguments(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "f:n:r:t:w:")) != -1) {
+		if (c == 'f')
+			opt.path = optarg;
+		else if (c == 'n')
+			opt.writes = to_number("-n", optarg, 1, 1000000000);
+		else if (c == 'r')
+			opt.seed = to_number("-r", optarg, 0, 1000000);
+		else if (c == 't')
+			opt.seconds = to_number("-t", optarg, 1, 86400);
+		else if (c == 'w')
+			opt.writers = to_number("-w", optarg, 1, 64);
+		else
+			usage(help);
+	}
+	if (optind != argc)
+		usage(help);
+}
+
+int main(int argc, char **argv)
+{
+	pid_t writers[64], reader;
+	unsigned int i, failed = 0;
+
+	arguments(argc, argv);
+	shared = map(sizeof(*shared), MAP_SHARED);
+	text = map(LONGEST + getpagesize(), MAP_PRIVATE);
+	if (mprotect(text + LONGEST, getpagesize(), PROT_NONE))
+		fail("protect", "memory");
+	reader = start(keep_reading, 0);
+	for (i = 0; i < opt.writers; i++)
+		writers[i] = start(keep_writing, i + 1);
+	for (i = 0; i < opt.writers; i++)
+		failed += wait_for(writers[i]);
+	__atomic_store_n(&shared->end, true, __ATOMIC_RELAXED);
+	failed += wait_for(reader);
+	printf("writes: %lu\n", shared->writes);
+	for (i = 0; i < ANSWERS; i++)
+		printf("%s: %lu\n", answers[i].name, shared->by_answer[i]);
+	printf("checks: %lu\nreads: %lu\nbytes: %lu\n", shared->checks, shared->reads,
+	       shared->bytes);
+	return failed ? 1 : 0;
+}
