@@ -31,7 +31,7 @@ from guest import hashstats_file, vm
 PROCESSES = 8
 PER_ROUND = 5
 SHELL = 64
-READS_AT_LEAST = 10
+READS_AT_LEAST = 4
 SECONDS = 6
 CPUS = 4
 BATCH = 1024  # inode numbers
