@@ -178,10 +178,7 @@ def run_load(kernel, seconds):
         monitor.ask("stop")
         time.sleep(PAUSE_SECONDS)
         monitor.ask("cont")
-        result = machine.finish()
-    # Mainline's accounting of deadline bandwidth can go wrong when a CPU goes offline.
-    assert [line for line in result.complaints if "inactive_task_timer" not in line] == []
-    return result
+        return machine.finish()
 
 
 def in_kib(meminfo):
@@ -189,7 +186,8 @@ def in_kib(meminfo):
 
 
 def test_nothing_is_left_behind(kernel):
-    parts = sections.named(run_load(kernel, SECONDS).output)
+    result = run_load(kernel, SECONDS)
+    parts = sections.named(result.output)
     print(parts["done"])
     for loop in ("mounts", "processors", "readers"):
         assert f" {loop}\n" in parts["done"]
@@ -206,4 +204,7 @@ def test_nothing_is_left_behind(kernel):
     assert after["MemTotal"] - before["MemTotal"] > MORE_MIB * 1000
     # The struct pages of the added memory also count.
     for what in ("SUnreclaim", "PageTables", "KernelStack", "Percpu", "VmallocUsed"):
-        assert after[what] < 1.1 * before[what] + 4096, (what, before[what], after[what])
+        print(f"{what}: {before[what]} kB before, {after[what]} kB after")
+        assert after[what] < 1.1 * before[what] + 4096
+    # Mainline's accounting of deadline bandwidth can go wrong when a CPU goes offline.
+    assert [line for line in result.complaints if "kernel/sched/deadline.c" not in line] == []
