@@ -53,6 +53,9 @@ static struct hashstats_lookups lookups_at_reset[BOOT_HASH_TABLES];
 static struct hashstats_wakes wakes_at_reset[BOOT_HASH_TABLES];
 static DEFINE_MUTEX(reset_lock);
 
+/* Serializes switches of hashstats_counting_key. */
+static DEFINE_MUTEX(counting_lock);
+
 /**
  * hashstats_describe - set how to count the objects of a table
  * @table: what alloc_large_system_hash() returned; may be NULL
@@ -465,10 +468,13 @@ bool hashstats_counting_is_on(void)
  */
 void hashstats_counting_set(bool on)
 {
+	/* Warns when it meets another switch halfway. */
+	mutex_lock(&counting_lock);
 	if (on)
 		static_branch_enable(&hashstats_counting_key);
 	else
 		static_branch_disable(&hashstats_counting_key);
+	mutex_unlock(&counting_lock);
 }
 
 /**
