@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from common import BUILD, ROOT, setting
 from common.packages import ensure_packages, ensure_venv
-from kernel import architectures
+from kernel import architectures, configurations
 
 # Emulation runs a guest on one processor, so two files of tests run at once.
 # Not in test-long: its loads last a fixed time, and half a machine would do
@@ -16,6 +16,7 @@ WORKERS = "--numprocesses=2"
 
 
 def pytest(marker: str, *options: str) -> NoReturn:
+    configurations.seeds()  # a bad SEED= would end pytest with a traceback
     ensure_packages("source", "build", "boot", "check")
     venv = ensure_venv()
     command = [

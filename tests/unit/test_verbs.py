@@ -83,6 +83,12 @@ def test_verb_that_is_none():
     assert make("-n", "tset").returncode == 2
 
 
+def test_bad_seed_is_named():
+    done = make("test-long", "SEED=word")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "boothash: SEED=word: expected a number"
+
+
 def test_help_names_every_benchmark():
     listed = re.search(r"\bmake bench-NAME [^(]*\(([^)]*)\)", HELP)[1]
     assert sorted(re.findall(r"\w+", listed)) == sorted(BENCHMARKS)
