@@ -188,16 +188,20 @@ static int lock_file(void)
 	return fd < 0 ? errno : error_of(fcntl(fd, F_SETLK, &lock));
 }
 
-/* Memory that two kernel threads scan, which have to know its owner. */
+/*
+ * Memory that two kernel threads scan, which have to know its owner. The one that
+ * looks for huge pages is told of memory in which there is a page.
+ */
 static int offer_memory(void)
 {
-	size_t size = 4 << 20;
+	const size_t size = 4 << 20, page = 4096;
 	void *place = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (place == MAP_FAILED)
 		return errno;
 	return error_of(madvise(place, size, MADV_MERGEABLE)) ?:
+	       error_of(madvise(place, page, MADV_POPULATE_WRITE)) ?:
 	       error_of(madvise(place, size, MADV_HUGEPAGE));
 }
 

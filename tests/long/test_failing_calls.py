@@ -71,6 +71,7 @@ ALLOCATIONS = {
     ("do_timer_create",): 1,
     ("kmem_cache_alloc_noprof", "fcntl_setlk"): 1,
     ("__ksm_enter",): 1,
+    ("__khugepaged_enter",): 1,
     ("unix_bind_bsd|unix_bind",): 1,
     ("copy_net_ns",): 1,
 }
