@@ -189,8 +189,8 @@ static int lock_file(void)
 }
 
 /*
- * Memory that two kernel threads scan, which have to know its owner. The one that
- * looks for huge pages is told of memory in which there is a page.
+ * Memory that ksmd and khugepaged scan. The kernel tells khugepaged of it only if
+ * a page is present.
  */
 static int offer_memory(void)
 {

@@ -4,7 +4,7 @@
 from guest import kunit
 
 # Cases that must have passed: a suite that lost its table shall not go green.
-# So many pass with 32 bits too, and without CONFIG_SECRETMEM, which arm lacks.
+# 32-bit kernels and those without CONFIG_SECRETMEM, as on arm, have these too.
 LEAST = {
     "boot_hash": {
         "": 60,
