@@ -33,6 +33,7 @@
 #define NAMES		DIR_PATH "/names"
 #define ATTRIBUTE	"user.boothash"
 #define ATTRIBUTES_MAGIC	0xea020000	/* h_magic */
+#define DOTS_SIZE	24			/* of the entries "." and ".." */
 #define MOST_DAMAGE	4			/* fields of a copy */
 #define VALUES		8
 #define VALUE_SIZE	256
@@ -70,7 +71,7 @@ static int is_index(size_t offset)
 
 	return word(offset) && block[4] == 12 && block[6] == 1 && block[8] == '.' &&
 	       block[18] == 2 && !memcmp(block + 20, "..", 2) &&
-	       !word(offset + 24) && block[29] == 8;
+	       !word(offset + DOTS_SIZE) && block[29] == 8;
 }
 
 static void read_image(void)
@@ -101,18 +102,24 @@ static void read_image(void)
 		fail("find metadata in", opt.image);
 }
 
-/* Most fields are near the start. */
+/*
+ * Most fields are near the start. The entries "." and ".." of an index stay whole:
+ * mainline's ext4_htree_fill_tree() trusts the length of the first, and reads the
+ * second behind the block if it is wrong.
+ */
 static void damage(unsigned char *copy)
 {
 	static const uint32_t likely[] = { 0, 1, 2, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff,
 					   INT32_MAX, UINT32_MAX };
-	unsigned char *block = copy + blocks[below(nr_blocks)];
-	unsigned int offset = below(4) ? below(96) : below(BLOCK - sizeof(uint32_t));
+	size_t start = blocks[below(nr_blocks)];
+	unsigned int first = word(start) == ATTRIBUTES_MAGIC ? 0 : DOTS_SIZE;
+	unsigned int limit = below(4) ? 96 : BLOCK - sizeof(uint32_t);
+	unsigned int offset = first + below(limit - first);
 	uint32_t value = below(4) ? likely[below(sizeof(likely) / sizeof(*likely))] :
 				    next(&state);
 
 	value = htole32(value);
-	memcpy(block + offset, &value, 1 << below(3));
+	memcpy(copy + start + offset, &value, 1 << below(3));
 }
 
 static void write_copy(void)

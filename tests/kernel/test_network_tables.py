@@ -185,7 +185,7 @@ come_and_go() {
         mount -t vfat /dev/$1 $2
         touch $2/1 $2/2 $2/3 $2/4 $2/5 $2/6 $2/7 $2/8
         rm $2/*
-        sleep 0.1
+        sleep $stays
         umount $2
         echo gone >> /tmp/gone
     done
@@ -201,7 +201,9 @@ wc -l < /tmp/gone
 
 
 def volumes(kernel, seconds=SECONDS, **options):
-    result = vm.run(kernel, f"seconds={seconds}\n{MOUNTS}", disk="64M", cpus=4, **options)
+    # In a slow kernel, a reading and a change of the register take longer, too.
+    script = f"seconds={seconds}\nstays={seconds / 60}\n{MOUNTS}"
+    result = vm.run(kernel, script, disk="64M", cpus=4, **options)
     parts = sections.named(result.output)
     gone = int(parts.pop("gone"))
     # Fails if a reading has a table twice.

@@ -60,7 +60,7 @@ ALLOCATIONS = {
     ("__kvmalloc_node_noprof", "exfat_hash_init|exfat_fill_super|__exfat_fill_super"): 1,
     ("__seq_open_private", "seq_open_private"): 1,  # a reader of hashstats
     ("mb_cache_create",): 2,  # the cache and its shrinker
-    ("folio_alloc_noprof", "stress_write"): 1,  # folios to wait for
+    ("folio_alloc_noprof|__folio_alloc_noprof", "stress_write"): 1,  # folios to wait for
     ("kthread_create_on_node", "stress_write"): 3,  # tasks that wait and wake
     # Objects of the tables.
     ("mb_cache_entry_create",): 1,
