@@ -28,6 +28,11 @@ INTRODUCTION = (
     "the patches; the same patches have the same commit. To run a row again: `make test-long "
     "KEEP=1 BASE=6.12 TESTS='tests/FILE -k FUNCTION'`."
 )
+WHY_NOT = (
+    "What has not run needs time of a machine, and test_ltp an installed LTP, too. Most rows "
+    "build kernels and run them on an emulated processor: all rows of both bases take about "
+    "two days on a machine with two processors."
+)
 
 
 def store(outcomes: dict[str, tuple[str, float]], path: Path = STORED) -> None:
@@ -60,10 +65,19 @@ def function(test: str) -> str:
 
 def page(kept: dict[str, dict], names: dict[str, list[str]]) -> str:
     """`names` are the long tests of each base."""
-    parts = [LICENSE, heading("Long tests: what ran, and what did not", "="), wrapped(INTRODUCTION)]
+    parts = [LICENSE, heading("Long tests: what ran, and what did not", "=")]
+    parts += [wrapped(INTRODUCTION), wrapped(WHY_NOT)]
     for base in names:
-        parts += [heading(f"Linux {base}", "-"), table(kept.get(base, {}), names[base])]
+        cases = kept.get(base, {})
+        parts += [heading(f"Linux {base}", "-"), wrapped(sums(cases, names[base]))]
+        parts += [table(cases, names[base])]
     return "\n".join(parts)
+
+
+def sums(kept: dict[str, dict], names: list[str]) -> str:
+    outcomes = [kept[name]["outcome"] for name in names if name in kept]
+    counts = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in OUTCOMES)
+    return f"Of {len(names)} cases, {len(outcomes)} have run: {counts}."
 
 
 def table(kept: dict[str, dict], names: Iterable[str]) -> str:

@@ -45,3 +45,9 @@ def test_a_run_replaces_only_its_own_tests(path):
 def test_failure_and_what_did_not_run_are_counted_apart(path):
     proof.store({X: ("failed", 60.0)}, path)
     assert rows(path)[0][2:6] == ["0", "1", "0", "1"]
+
+
+def test_cases_are_summed(path):
+    proof.store({X: ("failed", 60.0)}, path)
+    text = proof.page(proof.read(path), NAMES)
+    assert "Of 2 cases, 1 have run: 0 passed, 1 failed, 0 skipped." in text
