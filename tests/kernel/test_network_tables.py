@@ -9,7 +9,12 @@ import pytest
 
 import sections
 from guest import hashstats_file, vm
+from series import source
 
+one_table_of_addresses = pytest.mark.skipif(
+    source.base_name() != "6.12",
+    reason="in Linux 7.3, each network namespace has a table of addresses, which is not shown",
+)
 DEVICES, ADDRESSES, SOCKETS, FILES = 300, 600, 400, 1000
 SECONDS, LONG_SECONDS = 6, 60
 
@@ -69,6 +74,7 @@ def objects(tables, name):
     return tables[name]["objects"]
 
 
+@one_table_of_addresses
 def test_what_is_made_is_counted(kernel):
     ids = "".join(f"{0x0A000001 + 7 * number}\n" for number in range(ADDRESSES))
     at = parsed(vm.run(kernel, COUNTS, files={"/ids": ids}, timeout=90).output)
@@ -128,6 +134,7 @@ def namespaces(kernel, seconds=SECONDS, **options):
     return result
 
 
+@one_table_of_addresses
 def test_namespaces_come_and_go(kernel):
     namespaces(kernel, timeout=60)
 
@@ -221,7 +228,7 @@ def test_a_reader_walks_while_volumes_go(kernel):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("load", [namespaces, volumes])
+@pytest.mark.parametrize("load", [pytest.param(namespaces, marks=one_table_of_addresses), volumes])
 def test_lockdep_and_kasan_find_nothing(debug_kernel, load):
     result = load(debug_kernel, LONG_SECONDS, mem="2G", parallel=True, timeout=300)
     assert "KernelAddressSanitizer initialized" in result.console
