@@ -14,13 +14,13 @@ import brokenprogram
 import sections
 from guest import hashstats_file, vm
 from kernel import build
-from series import compose
+from series import compose, source
 
 TABLES = (
     "uid",
     "ucounts",
     "dquot",
-    "posix_timers",
+    "posix_timers" if source.base_name() == "6.12" else "posixtimers",
     "css_set",
     "blocked_locks",
     "ksm_mm",
