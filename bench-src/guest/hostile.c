@@ -103,9 +103,9 @@ static void read_image(void)
 }
 
 /*
- * Most fields are near the start. The entries "." and ".." of an index stay whole:
- * mainline's ext4_htree_fill_tree() trusts the length of the first, and reads the
- * second behind the block if it is wrong.
+ * Most fields are near the start. The entries "." and ".." of an index are not
+ * damaged: mainline's ext4_htree_fill_tree() does not check the length of ".", and
+ * reads ".." beyond the block if that length is wrong.
  */
 static void damage(unsigned char *copy)
 {

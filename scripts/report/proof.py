@@ -29,9 +29,9 @@ INTRODUCTION = (
     "KEEP=1 BASE=6.12 TESTS='tests/FILE -k FUNCTION'`."
 )
 WHY_NOT = (
-    "What has not run needs time of a machine, and test_ltp an installed LTP, too. Most rows "
-    "build kernels and run them on an emulated processor: all rows of both bases take about "
-    "two days on a machine with two processors."
+    "Rows have not run because machine time is limited: most of them build kernels and boot "
+    "them under emulation. test_ltp also needs an installed LTP. test_failing_calls.py is for "
+    "Linux 6.12 only."
 )
 
 

@@ -63,14 +63,14 @@ until show after > /tmp/after && ! grep -q {NAME} /tmp/after; do
 done
 cat /tmp/after
 """
-# Tasks are created and sets of cgroups come and go beside the mounts.  A task is seen
-# if it lives longer than a reading of all takes: $lives seconds.
+# Tasks are created and sets of cgroups come and go beside the mounts.  A
+# reading finds a new task only if $lifetime, in seconds, is longer than the reading.
 TURNING = f"""
 fork() {{
     echo 0 > $groups/group-$1/cgroup.procs
     while [ ! -e /tmp/over ]; do
-        sleep $lives &
-        sleep $lives &
+        sleep $lifetime &
+        sleep $lifetime &
         wait
     done
 }}
@@ -136,8 +136,8 @@ def test_each_task_has_a_place(kernel):
     assert all(place[NAME] == "/" for place in mounted.values())
 
 
-def turn(kernel, lives, **options):
-    parts, result = run(kernel, f"lives={lives}\n{TURNING}", **options)
+def check_turns(kernel, lifetime, **options):
+    parts, result = run(kernel, f"lifetime={lifetime}\n{TURNING}", **options)
     print(f"{result.seconds:.0f} s")
     assert len(parts.pop("moves").split()) > TURNS
     assert len(parts) == TURNS
@@ -154,10 +154,10 @@ def turn(kernel, lives, **options):
 
 
 def test_hierarchies_come_and_go(kernel):
-    turn(kernel, 0.3)
+    check_turns(kernel, 0.3)
 
 
 @pytest.mark.long
 def test_lockdep_and_kasan_find_nothing(debug_kernel):
-    result = turn(debug_kernel, 5, mem="2G", cpus=4, parallel=True, timeout=300)
+    result = check_turns(debug_kernel, 5, mem="2G", cpus=4, parallel=True, timeout=300)
     assert "KernelAddressSanitizer initialized" in result.console

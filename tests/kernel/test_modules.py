@@ -14,7 +14,7 @@ from guest import hashstats_file, vm
 from kernel import build, variants
 from series import source
 
-# Its kernel would be a sixth of the work of `make test`.
+# In `make test`, building this kernel would take a sixth of the time.
 pytestmark = pytest.mark.long
 
 SLOTS = 4096

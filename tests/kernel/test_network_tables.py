@@ -192,7 +192,7 @@ come_and_go() {
         mount -t vfat /dev/$1 $2
         touch $2/1 $2/2 $2/3 $2/4 $2/5 $2/6 $2/7 $2/8
         rm $2/*
-        sleep $stays
+        sleep $mounted
         umount $2
         echo gone >> /tmp/gone
     done
@@ -208,9 +208,9 @@ wc -l < /tmp/gone
 
 
 def volumes(kernel, seconds=SECONDS, **options):
-    # A mount and an unmount wait while a reader walks large tables, seconds long in a slow
-    # kernel: a volume that stays for less is never there when its own turn comes.
-    script = f"seconds={seconds}\nstays={seconds / 30}\n{MOUNTS}"
+    # A mount and an unmount wait while a reader walks large tables, which takes seconds in
+    # a slow kernel.  A reading misses a volume that is mounted for a shorter time.
+    script = f"seconds={seconds}\nmounted={seconds / 30}\n{MOUNTS}"
     result = vm.run(kernel, script, disk="64M", cpus=4, **options)
     parts = sections.named(result.output)
     gone = int(parts.pop("gone"))
