@@ -109,7 +109,8 @@ def compiler(program: str = "gcc") -> str:
 
 def compiler_of(flags: Iterable[str]) -> str:
     """The version of the compiler that the words for make choose."""
-    chosen = [word.split()[-1] for word in flags if word.startswith("CC=")]
+    # The compiler is the last word: ccache may stand before it.
+    chosen = [word.removeprefix("CC=").split()[-1] for word in flags if word.startswith("CC=")]
     return compiler(chosen[-1] if chosen else "gcc")
 
 

@@ -42,6 +42,7 @@ def test_a_build_depends_on_its_own_compiler(monkeypatch):
     assert build.compiler_of(FOREIGN["i386"].flags) == "gcc"
     assert build.compiler_of(FOREIGN["s390x"].flags) == "s390x-linux-gnu-gcc"
     assert build.compiler_of(WITH_CLANG) == f"clang-{CLANG}"
+    assert build.compiler_of([f"CC=clang-{CLANG}"]) == f"clang-{CLANG}"
 
 
 def test_packages_of_clang_are_known():
