@@ -203,10 +203,13 @@ def build_key(
     flags: list[str],
     targets: list[str],
 ) -> list[str | list[str]]:
-    digest = hashlib.sha256()
-    for path in [*fragments, *optional, Path(__file__), Path(kconfig.__file__)]:
-        digest.update(kconfig.text_of(path).encode())
-    return [digest.hexdigest(), commit, flags, targets, compiler_of(flags)]
+    ours: list[Fragment] = [Path(__file__), Path(kconfig.__file__)]
+    digests = map(digest_of, (ours, fragments, optional))
+    return [*digests, commit, flags, targets, compiler_of(flags)]
+
+
+def digest_of(texts: list[Fragment]) -> str:
+    return hashlib.sha256("".join(map(kconfig.text_of, texts)).encode()).hexdigest()
 
 
 def have(result: Build, targets: list[str]) -> bool:

@@ -4,9 +4,9 @@
 import pytest
 
 from common import Failure, packages
-from kernel import architectures, build
+from kernel import architectures
 from kernel.architectures import FOREIGN
-from kernel.configurations import CLANG, WITH_CLANG
+from kernel.configurations import CLANG
 
 
 def names(arch):
@@ -35,14 +35,6 @@ def test_packages_of_a_row_are_known(one):
     if one.qemu:
         assert one.qemu in packages.PROGRAMS[one.emulator]
         assert one.userland and one.machine and one.console
-
-
-def test_a_build_depends_on_its_own_compiler(monkeypatch):
-    monkeypatch.setattr(build, "compiler", lambda program="gcc": program)
-    assert build.compiler_of(FOREIGN["i386"].flags) == "gcc"
-    assert build.compiler_of(FOREIGN["s390x"].flags) == "s390x-linux-gnu-gcc"
-    assert build.compiler_of(WITH_CLANG) == f"clang-{CLANG}"
-    assert build.compiler_of([f"CC=clang-{CLANG}"]) == f"clang-{CLANG}"
 
 
 def test_packages_of_clang_are_known():
