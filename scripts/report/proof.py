@@ -33,6 +33,11 @@ WHY_NOT = (
     "them under emulation. test_ltp also needs an installed LTP. test_failing_calls.py is for "
     "Linux 6.12 only."
 )
+NOT_USED = (
+    "Three tools are not used. blktests: in the block layer the series only changes how a task "
+    "waits while another claims the same device, which none of its tests is about. quota-tools "
+    "has no tests. smatch is not in Debian."
+)
 
 
 def store(outcomes: dict[str, tuple[str, float]], path: Path = STORED) -> None:
@@ -66,7 +71,7 @@ def function(test: str) -> str:
 def page(kept: dict[str, dict], names: dict[str, list[str]]) -> str:
     """`names` are the long tests of each base."""
     parts = [LICENSE, heading("Long tests: what ran, and what did not", "=")]
-    parts += [wrapped(INTRODUCTION), wrapped(WHY_NOT)]
+    parts += [wrapped(INTRODUCTION), wrapped(WHY_NOT), wrapped(NOT_USED)]
     for base in names:
         cases = kept.get(base, {})
         parts += [heading(f"Linux {base}", "-"), wrapped(sums(cases, names[base]))]
