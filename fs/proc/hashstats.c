@@ -60,6 +60,7 @@ static void *hashstats_start(struct seq_file *m, loff_t *pos)
 
 	if (!*pos) {
 		reader->newest = hashstats_newest();
+		reader->walked_pos = 0;
 		return SEQ_START_TOKEN;
 	}
 	if (reader->walked_pos != *pos) {

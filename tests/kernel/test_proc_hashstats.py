@@ -54,6 +54,15 @@ for my $mode ("<", ">", "+<") {
 }
 """
 
+# seq_file walks the first table for the first bytes, to have a page of text.
+REWIND = r"""
+open(my $file, "<", "/proc/hashstats") or die "open: $!";
+sysread($file, my $bytes, 10);
+for (1 .. 1000) { open(my $new, ">", "/tmp/new-$_") or die "$_: $!" }
+sysseek($file, 0, 0);
+print $bytes while sysread($file, $bytes, 4096);
+"""
+
 SCRIPT = """
 echo "=== mode"
 stat -c '%a %u %g' /proc/hashstats
@@ -71,6 +80,10 @@ dd if=/proc/hashstats bs=1M 2>/dev/null
 echo "=== middle"
 dd if=/proc/hashstats bs=1 skip=3 count=6 2>/dev/null
 echo
+echo "=== first"
+cat /proc/hashstats
+echo "=== rewound"
+perl /rewind
 echo "=== any"
 badwrites -n 300
 """
@@ -82,7 +95,12 @@ def said(kernel):
         kernel,
         SCRIPT,
         programs=["perl", "setpriv"],
-        files={"/write": WRITE, "/stranger": STRANGER, "/contained": CONTAINED},
+        files={
+            "/write": WRITE,
+            "/stranger": STRANGER,
+            "/contained": CONTAINED,
+            "/rewind": REWIND,
+        },
     )
     return sections.named(result.output)
 
@@ -144,6 +162,13 @@ def test_any_size_of_read_gives_the_whole_file(said, name):
 
 def test_read_from_the_middle(said):
     assert said["middle"] == "sion: \n"
+
+
+def test_rewound_file_is_read_anew(said):
+    first, rewound = (hashstats_file.parse(said[name]) for name in ("first", "rewound"))
+    name = next(iter(first))
+    assert name == "dentry"
+    assert rewound[name]["objects"] >= first[name]["objects"] + 1000
 
 
 def test_any_write_is_answered(said):

@@ -120,6 +120,19 @@ def test_churn(debug_kernel, append):
         hashstats_file.parse(text)
 
 
+def test_fewer_buckets_for_stacks_than_kasan_wants(debug_kernel):
+    """The caller does not initialise more buckets than it got."""
+    result = vm.run(
+        debug_kernel,
+        "cat /proc/hashstats",
+        mem="2G",
+        cpus=4,
+        parallel=True,
+        append="hash_entries=stackdepot:4K",
+    )
+    assert hashstats_file.parse(result.output)["stackdepot"]["buckets"] == 4096
+
+
 def test_two_nodes(debug_kernel):
     """With hashdist the tables of the VFS come late and from vmalloc."""
     result = vm.run(
