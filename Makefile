@@ -30,7 +30,7 @@ help:
 	echo "  make test-long     sanitizer kernels, stress, every memory size, unusual and random"
 	echo "                     configurations, test-arch, test-machine"
 	echo "  make test-arch     its part for other architectures: build each kernel, boot it in"
-	echo "                     QEMU"
+	echo "                     QEMU (riscv64: build only)"
 	echo "  make test-machine  packages of make deb FLAVOUR=cloud in a Debian machine: boot,"
 	echo "                     load, sizes, reboot, removal; as root, an hour or two"
 	echo

@@ -407,9 +407,8 @@ INTRODUCTION = (
     wrapped(
         "The figures of each part, with the command that measures them again. ``make report "
         "KEEP=1`` writes this page from the files in results/ of the series' repository, which "
-        "have every single run. Instructions and counts come from an emulated processor; those of "
-        "one kernel differ by about 1 percent, but by more where tasks wait or compete "
-        "(documents.rst). Nanoseconds are of user-mode Linux or of a "
+        "have every single run. Instructions and counts come from an emulated processor; "
+        "documents.rst says how much they differ between two runs of mainline. Nanoseconds are of user-mode Linux or of a "
         "program, on one processor where nothing else is said. A ratio is the series divided by "
         "mainline, which is 6.12 where nothing else is said."
     )
@@ -629,8 +628,9 @@ def names(of):
     )
     yield wrapped(
         "The hashes are the same. Of the names up to 16 bytes, with any of the hashes, the worst "
-        f"took {of.figure('halfmd4', 'ratio_worst_to_16'):.2f} of mainline's time, where mainline "
-        f"differs from itself by up to {of.figure('halfmd4', 'aa_ratio_worst'):.2f}."
+        f"took {of.figure('halfmd4', 'ratio_worst_to_16'):.2f} of mainline's time; the second "
+        f"run of mainline that differed most took {of.figure('halfmd4', 'aa_ratio_worst'):.2f} of "
+        "the first one's."
     )
     if not of.has("htree"):
         return
@@ -706,6 +706,9 @@ CONTENDED = {
     "lock_bit": "lock and unlock a bit that nobody waits for",
     "find_buffer": "find a buffer beyond the CPU's 16 (BUFFER_HASH)",
     "recreate_entry": "delete an mbcache entry and create it",
+    "list_inode": "make an inode and free it, without the table",
+    "tmpfs_file": "create and unlink a file on tmpfs",
+    "find_user": "find a user, as setresuid() does",
 }
 
 

@@ -31,7 +31,7 @@ INTRODUCTION = (
 WHY_NOT = (
     "Rows have not run because machine time is limited: most of them build kernels and boot "
     "them under emulation. test_ltp also needs an installed LTP. test_failing_calls.py is for "
-    "Linux 6.12 only."
+    "Linux 6.12 only; its cases count as not run on the other."
 )
 NOT_USED = (
     "Three tools are not used. blktests: in the block layer the series only changes how a task "

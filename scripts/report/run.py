@@ -205,11 +205,12 @@ def introduction(results, others, compared):
             "A ratio is the series divided by mainline. Mainline is also the control. Counted "
             "instructions and atomics come from an emulated processor. In the cell that differs "
             f"most, two runs of mainline differ by {losses.repeats(results)} of the kernel's "
-            "instructions. Cells of one page in bench-atomics differ several times. "
+            "instructions. "
             + "".join(
-                f"On Linux {base} it is {losses.repeats(other)}. " for base, other in others.items()
+                f"On Linux {base}, they differ by {losses.repeats(other)}. "
+                for base, other in others.items()
             )
-            + "Seconds and rates of an emulated machine show only large effects. Nanoseconds come "
+            + "In bench-atomics, counts of a single page differ more. Seconds and rates of an emulated machine show only large effects. Nanoseconds come "
             "from user-mode Linux or a program, natively on one processor."
         )
     )
