@@ -1183,7 +1183,7 @@ def repeats(raw):
 def of_the_introduction():
     for start, raw, end in (
         ("two runs of mainline differ by ", RAW, " of the kernel's instructions"),
-        ("On Linux 7.3 it is ", EVERY["7.3"], ""),
+        ("On Linux 7.3, they differ by ", EVERY["7.3"], ""),
     ):
         *most, last = [f"{{:.1f}}% (bench-{name})" for name in repeats(raw)]
         yield passage(f"{start}{', '.join(most)} and {last}{end}", *repeats(raw).values())
