@@ -54,7 +54,7 @@ for my $mode ("<", ">", "+<") {
 }
 """
 
-# seq_file walks the first table for the first bytes, to have a page of text.
+# The first read makes seq_file walk the first table as well.
 REWIND = r"""
 open(my $file, "<", "/proc/hashstats") or die "open: $!";
 sysread($file, my $bytes, 10);

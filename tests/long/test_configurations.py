@@ -66,8 +66,7 @@ def test_kernel_adds_no_warning(machine):
     if found:
         # clang warns of large stack frames of functions that the series does not touch.
         objects = sorted({f"{line.partition('.c:')[0]}.o" for line in found})
-        base = base_objects(f"config-{one.name}", kernel.config, *objects, flags=one.flags)
-        assert found <= warnings(base)
+        assert found <= base_warnings(f"config-{one.name}", kernel.config, objects, one.flags)
     if one.name == "clang-cfi-lto":
         assert re.search("^CONFIG_CFI(_CLANG)?=y$", kernel.config.read_text(), re.M)
 
@@ -128,14 +127,17 @@ def test_random_configuration_adds_no_warning(seed, tree):
     assert objects
     found = warnings(random_objects(seed, *touched.removed(made, objects)))
     if found:
-        flavour = f"random-{seed}"
-        base = base_objects(flavour, made.config, "olddefconfig")
-        objects = touched.removed(base, touched.existing(objects, base.src))
-        assert found <= warnings(base_objects(flavour, made.config, *objects))
+        assert found <= base_warnings(f"random-{seed}", made.config, objects)
 
 
-def base_objects(flavour, config, *targets, flags=()):
-    """The same objects without the series."""
+def base_warnings(flavour, config, objects, flags=()):
+    """Those of the same objects without the series."""
+    base = base_objects(flavour, config, flags, "olddefconfig")
+    objects = touched.removed(base, touched.existing(objects, base.src))
+    return warnings(base_objects(flavour, config, flags, *objects))
+
+
+def base_objects(flavour, config, flags, *targets):
     return build.build(
         f"{flavour}-base",
         (),
