@@ -408,9 +408,9 @@ INTRODUCTION = (
         "The figures of each part, with the command that measures them again. ``make report "
         "KEEP=1`` writes this page from the files in results/ of the series' repository, which "
         "have every single run. Instructions and counts come from an emulated processor; "
-        "documents.rst says how much they differ between two runs of mainline. Nanoseconds are of user-mode Linux or of a "
-        "program, on one processor where nothing else is said. A ratio is the series divided by "
-        "mainline, which is 6.12 where nothing else is said."
+        "documents.rst says how much they differ between two runs of mainline. Nanoseconds are of "
+        "user-mode Linux or of a program, on one processor where nothing else is said. A ratio is the "
+        "series divided by mainline, which is 6.12 where nothing else is said."
     )
     + "\n"
     + wrapped(
