@@ -51,3 +51,9 @@ def test_cases_are_summed(path):
     proof.store({X: ("failed", 60.0)}, path)
     text = proof.page(proof.read(path), NAMES)
     assert "Of 2 cases, 1 have run: 0 passed, 1 failed, 0 skipped." in text
+
+
+def test_cases_that_did_not_run_are_named(path):
+    assert "Not run" not in proof.page(proof.read(path), NAMES)
+    proof.store({X: ("passed", 60.0)}, path)
+    assert "- Not run, kernel/test_a.py test_one: y.\n" in proof.page(proof.read(path), NAMES)
