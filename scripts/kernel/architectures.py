@@ -109,11 +109,11 @@ FOREIGN = {
             config=("CONFIG_HIGHMEM4G=y\n# CONFIG_X86_PAE is not set\n",),
             **I386,
         ),
-        # Linux 7.3 has PAE without HIGHMEM64G.
+        # Linux 7.3 has PAE with HIGHMEM4G.  In 6.12 the two are a choice, where the last holds.
         Architecture(
             "i386-pae",
             config=("CONFIG_HIGHMEM=y\nCONFIG_X86_PAE=y\n",),
-            preferred=("CONFIG_HIGHMEM64G=y\n",),
+            preferred=("CONFIG_HIGHMEM4G=y\nCONFIG_HIGHMEM64G=y\n",),
             **I386,
         ),
         Architecture(
