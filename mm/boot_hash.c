@@ -333,7 +333,10 @@ unsigned long __init boot_hash_pages(unsigned long kernel_pages)
 	return memory_pages ?: kernel_pages;
 }
 
-/* All tables together get at most 1/4 of memory. */
+/*
+ * All tables together get at most 1/4 of memory. Each keeps a page: TCP, for
+ * one, derives other limits from the size of its table.
+ */
 static void __init limit_total(struct boot_hash_table *table,
 			       unsigned long long fewest,
 			       unsigned long all_pages)
@@ -345,6 +348,7 @@ static void __init limit_total(struct boot_hash_table *table,
 	/* The size of memory may not be known yet. */
 	if (!all_pages)
 		return;
+	fewest = max(fewest, PAGE_SIZE / table->bucket_size);
 	while (table->nr_buckets >> 1 >= fewest &&
 	       (u64)table->nr_buckets * table->bucket_size > left)
 		table->nr_buckets >>= 1;

@@ -202,13 +202,14 @@ static void __init boot_hash_test_automatic(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, table.origin, BOOT_HASH_MEMORY);
 }
 
-/* More than 1/4 of memory is cut, but not below the limit of the caller. */
+/* More than 1/4 of memory is cut, but not below the limit of the caller or a page. */
 static void __init boot_hash_test_total(struct kunit *test)
 {
 	struct boot_hash_table table = {
 		.bucket_size	= PAGE_SIZE,
 		.nr_buckets	= SZ_256M,
 	};
+	struct boot_hash_table small = { .bucket_size = 8 };
 	unsigned long buckets;
 
 	/* The tables of this machine take far less than a hundredth of this. */
@@ -221,6 +222,12 @@ static void __init boot_hash_test_total(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, choose(&table, HASH_SOFT_LIMITS, 4), 256);
 	table.nr_buckets = 512;
 	KUNIT_EXPECT_EQ(test, choose(&table, 0, 4), 256);
+
+	/* Nor below a page. */
+	small.nr_buckets = PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, choose(&small, 0, 4), PAGE_SIZE / 8);
+	small.nr_buckets = 256;
+	KUNIT_EXPECT_EQ(test, choose(&small, 0, 4), 256);
 
 	/* The size of memory is not known yet. */
 	table.nr_buckets = 512;

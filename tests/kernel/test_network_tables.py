@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tables of the network and of FAT: each object is counted, and goes again.
+"""Tables of the network, of FAT and of exFAT: each object is counted, and goes again.
 
 Network namespaces and FAT volumes come and go while others read /proc/hashstats.
 The table of a volume is there while it is mounted.
@@ -7,6 +7,7 @@ The table of a volume is there while it is mounted.
 
 import pytest
 
+import exfat_image
 import sections
 from guest import hashstats_file, vm
 from series import source
@@ -15,7 +16,7 @@ one_table_of_addresses = pytest.mark.skipif(
     source.base_name() != "6.12",
     reason="in Linux 7.3, each network namespace has a table of addresses, which is not shown",
 )
-DEVICES, ADDRESSES, SOCKETS, FILES = 300, 600, 400, 1000
+DEVICES, ADDRESSES, SOCKETS, FILES, DIRECTORIES = 300, 600, 400, 1000, 50
 SECONDS, LONG_SECONDS = 6, 120
 
 READ = """
@@ -179,6 +180,41 @@ def test_inodes_of_fat(kernel):
     assert objects(at["before"], "fat-vda") == 0
     assert table["objects"] == FILES + FILES // 100
     assert "fat-vda" not in at["after"]
+
+
+EXFAT = (
+    READ
+    + f"""
+cat /exfat > /dev/vda
+mount -t exfat /dev/vda /mnt
+directory=0
+while [ $directory -lt {DIRECTORIES} ]; do
+    mkdir /mnt/$directory
+    file=0
+    while [ $file -lt {FILES // DIRECTORIES} ]; do
+        : > /mnt/$directory/$file
+        file=$((file + 1))
+    done
+    directory=$((directory + 1))
+done
+show files
+umount /mnt
+show after
+"""
+)
+
+
+def test_inodes_of_exfat(kernel):
+    """Files with the same place in different directories do not share a chain."""
+    image = exfat_image.image()
+    size = f"{len(image) >> 20}M"
+    result = vm.run(kernel, EXFAT, disk=size, files={"/exfat": image}, timeout=60)
+    at = {name: hashstats_file.parse(text) for name, text in sections.named(result.output).items()}
+    table = at["files"]["exfat-vda"]
+    print(table)
+    assert table["objects"] == FILES + DIRECTORIES
+    assert table["longest"] < DIRECTORIES // 2
+    assert "exfat-vda" not in at["after"]
 
 
 MOUNTS = (

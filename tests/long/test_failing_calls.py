@@ -274,3 +274,14 @@ def test_machine_does_without_hashstats(kernel):
         **MACHINE,
     )
     assert places(stacks(result.console), ("hashstats_init",))
+
+
+def test_machine_does_without_khugepaged(kernel):
+    """A task that asked for huge pages ends, although there is no table of such tasks."""
+    result = vm.run(
+        kernel,
+        "failing memory",
+        append="transparent_hugepage=always fail_initcall=hugepage_init:1",
+        **MACHINE,
+    )
+    assert places(stacks(result.console), ("hugepage_init",))

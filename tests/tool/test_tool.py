@@ -791,6 +791,27 @@ def test_advise_knows_the_limits_of_network_tables(name, most):
     assert entry["buckets_new"] == most and "as far as the kernel allows" in entry["advice"]
 
 
+def unpatched(*paragraphs):
+    """What the tool copies from the memory of a kernel without our patches."""
+    return file(*paragraphs, counting="off\nhash-entries: no")
+
+
+def test_thash_entries_exceeds_the_automatic_limit():
+    text = unpatched(table("tcp-established", *[0] * 16, 65536 // 2))
+    entry = advised(text, "--target", "1.01")["tables"]["tcp-established"]
+    assert entry["buckets_new"] > 512 << 10 and entry["advice"] == "grow"
+
+
+def test_advice_says_which_tables_need_hash_entries():
+    """What the series sizes by memory grows by itself."""
+    names = ("uid", "posix_timers", "futex")
+    text = unpatched(*(table(name, *[0] * 16, 64, sized_by="fixed") for name in names))
+    found = {name: entry["advice"] for name, entry in advised(text)["tables"].items()}
+    assert "; with boothash 1." in found["uid"]
+    assert "; with boothash's hash_entries= 1." in found["posix_timers"]
+    assert "boothash" not in found["futex"]
+
+
 def test_advise_stays_below_a_quarter_of_memory_for_all_tables():
     """Each table may have 1/16, all together 1/4."""
     names = [f"table{number}" for number in range(8)]

@@ -81,7 +81,10 @@ def run(options):
     names = {one.name for one in chosen}
     shrink = options.shrink or seen.duration >= DAY
     sizable = names & stock_advice.PARAMETERS.keys() if seen.stock else names
-    plans = sizing.plans([peak.to_size for peak in seen], sizable, target, memory, budget, shrink)
+    limits = stock_advice.LIMITS if seen.stock else sizing.LIMITS
+    plans = sizing.plans(
+        [peak.to_size for peak in seen], sizable, target, memory, budget, shrink, limits
+    )
     line = (stock_advice if seen.stock else sizing).line_of(plans)
     rows = []
     for plan in plans:

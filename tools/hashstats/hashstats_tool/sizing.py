@@ -50,7 +50,7 @@ KEEP, GROW, SHRINK = "keep", "grow", "shrink"
 class Plan:
     """One table, now and at the next boot."""
 
-    def __init__(self, one):
+    def __init__(self, one, limits):
         table = one.table
         self.one = one  # judged, at its peak
         self.name = one.name
@@ -59,6 +59,7 @@ class Plan:
         self.buckets = self.now
         self.smaller = None  # buckets, if it may not shrink but could
         self.capped = False
+        self.limits = limits.get(one.name, (LEAST, MOST))
         self.sized = can_be_sized(one)
 
     @property
@@ -78,7 +79,7 @@ class Plan:
         if self.one.momentary or self.one.kind == verdicts.DIRECT:
             return self.now
         buckets = spread.power_of_two(size / self.bucket) if self.bucket else LEAST
-        least, _ = LIMITS.get(self.name, (LEAST, MOST))
+        least, _ = self.limits
         return min(max(buckets, least), self.now)
 
     def meet(self, target, memory, shrink):
@@ -94,7 +95,7 @@ class Plan:
 
     def most(self, memory):
         """Number of buckets that the kernel allows, at least today's."""
-        _, most = LIMITS.get(self.name, (LEAST, MOST))
+        _, most = self.limits
         if memory and self.bucket:
             most = min(most, memory // SHARE // self.bucket)
         return max(1 << max(most.bit_length() - 1, 1), self.now)
@@ -151,13 +152,13 @@ def rough(plan):
     return 2 * deviation > ROUGH * nodes
 
 
-def plans(judged, names, target, memory=None, budget=None, shrink=False):
+def plans(judged, names, target, memory=None, budget=None, shrink=False, limits=LIMITS):
     """A plan for each table, within a budget of bytes for all of them.
 
     Only tables of these names get another size; the others are there because
     the budget and the line are for all.
     """
-    result = [Plan(one) for one in judged]
+    result = [Plan(one, limits) for one in judged]
     for plan in result:
         if plan.name in names:
             plan.meet(target, memory, shrink)

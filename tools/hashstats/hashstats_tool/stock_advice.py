@@ -16,11 +16,15 @@ PARAMETERS = {
     "tcp-established": "thash_entries",
     "udp": "uhash_entries",
 }
+# thash_entries= takes more than the automatic limit of its table.
+LIMITS = {name: limit for name, limit in sizing.LIMITS.items() if name != "tcp-established"}
 # The series sizes tables whose names begin so by memory.
 SIZED = (
-    "folio_wait", "bit_wait", "dentry_lookup", "uid", "ucounts", "posix_timers", "css_set",
-    "dquot", "blocked_locks", "ksm_mm", "khugepaged_mm", "mbcache", "futex",
+    "folio_wait", "bit_wait", "dentry_lookup", "uid", "ucounts", "css_set", "dquot",
+    "blocked_locks", "ksm_mm", "khugepaged_mm", "mbcache",
 )  # fmt: skip
+# With the series, hash_entries= sizes this one; its automatic size is that of mainline.
+SIZED_BY_REQUEST = "posix_timers"
 # The series gives the keys of these tables another hash function.
 REHASHED = ("inode", "mount", "mountpoint", "css_set", "uid", "dquot", "ucounts")
 WORTH = 0.5  # nodes per lookup more than the target
@@ -48,6 +52,8 @@ def advice(plan, worst, target):
         return "keep: its fixed size is enough"
     if plan.name.startswith(SIZED):
         return f"{fixed(one)}; with boothash {sized(one, target):.1f}"
+    if plan.name == SIZED_BY_REQUEST:
+        return f"{fixed(one)}; with boothash's hash_entries= {sized(one, target):.1f}"
     return fixed(one)
 
 

@@ -224,7 +224,7 @@ class Source:
         lengths, seconds = self._walk(
             cache.name, chains.BL, where, step, kernel.offset("hlist_bl_head", "first")
         )
-        yield from text.table(cache.name, cache.buckets, cache.buckets * step, "memory")
+        yield from text.table(cache.name, cache.buckets, cache.buckets * step, "fixed")
         yield from text.chains(cache.buckets, lengths, seconds)
 
     def _registered(self, row):
