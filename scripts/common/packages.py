@@ -35,7 +35,7 @@ GROUPS = {
     "fuzz": "clang libclang-rt-dev",
     "clang": "clang-19 lld-19 llvm-19",
     "coccinelle": "coccinelle",
-    "suites": "stress-ng libcap-dev libnuma-dev",
+    "suites": "stress-ng quota libcap-dev libnuma-dev",
 }
 # On a machine without apt: the programs and headers of a group.
 PROGRAMS = {
@@ -57,7 +57,7 @@ PROGRAMS = {
     "fuzz": "clang",
     "clang": "clang-19 ld.lld-19 llvm-ar-19",
     "coccinelle": "spatch",
-    "suites": "stress-ng sys/capability.h numa.h",
+    "suites": "stress-ng quotacheck sys/capability.h numa.h",
 }
 UPDATE_LOG = BUILD / "log" / "apt-update.log"
 VENV = BUILD / "venv"
