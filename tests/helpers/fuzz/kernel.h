@@ -23,6 +23,7 @@ typedef uint64_t u64;
 #define fallthrough		__attribute__((fallthrough))
 
 #define PAGE_SHIFT		12
+#define PAGE_SIZE		(1UL << PAGE_SHIFT)
 #define SZ_1M			(1UL << 20)
 #define U64_MAX			UINT64_MAX
 #define HASH_OPTIONAL		1
