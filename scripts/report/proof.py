@@ -23,8 +23,8 @@ OUTCOMES = ("passed", "failed", "skipped")
 INTRODUCTION = (
     "`make test` runs on each change. These tests take longer. The page says what each did "
     "when it ran last, and lists those that have not run. A row is a test function. The "
-    "columns of counts are its cases by how they ended, those that have not run last. Of a row "
-    "that ran in part, the line below the table names the cases that have not. Date and kernel "
+    "columns of counts are its cases by how they ended, those that have not run last. If a "
+    "row ran in part, a line below the table names the cases that have not run. Date and kernel "
     "are those of its oldest case. The kernel is the commit that `make tree` makes of "
     "the patches; the same patches have the same commit. To run a row again: `make test-long "
     "KEEP=1 BASE=6.12 TESTS='tests/FILE -k FUNCTION'`."
@@ -77,7 +77,7 @@ def page(kept: dict[str, dict], names: dict[str, list[str]]) -> str:
         cases = kept.get(base, {})
         parts += [heading(f"Linux {base}", "-"), wrapped(sums(cases, names[base]))]
         parts += [table(cases, names[base])]
-        parts += [wrapped(line, first="- ", rest="  ") for line in left(cases, names[base])]
+        parts += [wrapped(line, first="- ", rest="  ") for line in not_run(cases, names[base])]
     return "\n".join(parts)
 
 
@@ -97,7 +97,7 @@ def table(kept: dict[str, dict], names: Iterable[str]) -> str:
     )
 
 
-def left(kept: dict[str, dict], names: Iterable[str]) -> list[str]:
+def not_run(kept: dict[str, dict], names: Iterable[str]) -> list[str]:
     """The cases that have not run, of each function that ran in part."""
     ran = {function(name) for name in names if name in kept}
     cases: dict[str, list[str]] = {}

@@ -105,7 +105,7 @@ OURS = re.compile(
     r"boot_hash|hashstats|page_hash|buffer_hash|find_get_block|xas_load|xas_descend|"
     r"filemap_get_(entry|read_batch)"
 )
-# Reads the lists of recent buffers of other processors without a lock, in mainline too.
+# It reads the lists of recent buffers of other processors without a lock, in mainline too.
 MAINLINE = "has_bh_in_lru"
 
 

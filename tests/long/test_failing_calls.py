@@ -266,22 +266,15 @@ def test_panic_names_the_cache_of_mbcache(kernel):
     assert "Failed to create slab 'mb_cache_entry'" in caught.value.reason
 
 
+def boot_without(kernel, initcall, script, append=""):
+    result = vm.run(kernel, script, append=f"fail_initcall={initcall}:1 {append}", **MACHINE)
+    assert places(stacks(result.console), (initcall,))
+
+
 def test_machine_does_without_hashstats(kernel):
-    result = vm.run(
-        kernel,
-        "[ ! -e /proc/hashstats ]; failing user",
-        append="fail_initcall=hashstats_init:1",
-        **MACHINE,
-    )
-    assert places(stacks(result.console), ("hashstats_init",))
+    boot_without(kernel, "hashstats_init", "[ ! -e /proc/hashstats ]; failing user")
 
 
 def test_machine_does_without_khugepaged(kernel):
     """A task that asked for huge pages ends, although there is no table of such tasks."""
-    result = vm.run(
-        kernel,
-        "failing memory",
-        append="transparent_hugepage=always fail_initcall=hugepage_init:1",
-        **MACHINE,
-    )
-    assert places(stacks(result.console), ("hugepage_init",))
+    boot_without(kernel, "hugepage_init", "failing memory", "transparent_hugepage=always")
