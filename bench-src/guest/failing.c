@@ -2,10 +2,12 @@
 /*
  * failing - operations of which the first allocation fails, then the second, ...
  *
- * An operation runs in a process of its own, again and again: the Nth time, its
- * Nth allocation fails, see /proc/self/fail-nth in Documentation/fault-injection.
- * The last time it makes fewer than N allocations, and must succeed. Whatever it
- * has made goes before the process ends, and nothing fails meanwhile.
+ * An operation runs in a process of its own, again and again: its first allocation
+ * fails, then its second, and so on, see /proc/self/fail-nth in
+ * Documentation/fault-injection. Each fails twice, since an allocation more or less
+ * than before, as for slabs, can make one of them escape. If the operation makes
+ * fewer than N allocations, it must succeed; if it does so twice, that is the end.
+ * Whatever it has made goes before the process ends, and nothing fails meanwhile.
  *
  * Prints a line for each time: operation, N, "fault" or "none", result.
  */
@@ -29,6 +31,7 @@
 #define CGROUP		"/sys/fs/cgroup/failing"
 #define MOST		5000	/* allocations of an operation */
 #define FAULT		3	/* exit status: there may be one more allocation */
+#define TURNS		2
 
 static const char *device;
 static char number[16];		/* differs each time */
@@ -254,27 +257,33 @@ static int run(const struct operation *operation, unsigned int nth)
 	       error ? strerrorname_np(error) : "success");
 	if (operation->undo)
 		operation->undo();
-	return failed ? FAULT : 0;
+	return failed ? FAULT : error ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
 	const struct operation *operation;
-	unsigned int nth = 0;
-	int status;
+	unsigned int nth = 0, turn;
+	int status, fault;
 
 	if (argc != 2 && argc != 3)
 		usage("usage: failing OPERATION [DEVICE]\n");
 	operation = find(argv[1]);
 	device = argc == 3 ? argv[2] : "none";
 	do {
+		fault = 0;
 		if (++nth > MOST)
 			fail("too many allocations:", operation->name);
-		snprintf(number, sizeof(number), "%u", 100000 + nth);
-		if (!fork())
-			exit(run(operation, nth));
-		if (wait(&status) < 0)
-			fail("wait for", operation->name);
-	} while (WIFEXITED(status) && WEXITSTATUS(status) == FAULT);
-	return status != 0;
+		for (turn = 0; turn < TURNS; turn++) {
+			snprintf(number, sizeof(number), "%u", 100000 + nth * TURNS + turn);
+			if (!fork())
+				exit(run(operation, nth));
+			if (wait(&status) < 0)
+				fail("wait for", operation->name);
+			if (!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != FAULT))
+				return 1;
+			fault |= WEXITSTATUS(status) == FAULT;
+		}
+	} while (fault);
+	return 0;
 }

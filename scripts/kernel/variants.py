@@ -42,10 +42,7 @@ def patched(
 
 def wakeups_commit() -> str:
     """The base with counters for its hashed wait queues."""
-    commit = base_commit()
-    for patch in COUNT_WAKEUPS:
-        commit = extra_patch.commit(patch, commit, f"Linux {source.version()}")
-    return commit
+    return extra_patch.commit(base_commit(), f"Linux {source.version()}", *COUNT_WAKEUPS)
 
 
 def base_counting_wakeups() -> build.Build:
@@ -54,7 +51,7 @@ def base_counting_wakeups() -> build.Build:
 
 def lock_classes_commit() -> str:
     """The series, with a lockdep class for each inode hash lock."""
-    return extra_patch.commit(INODE_LOCK_CLASSES, compose.compose(), "the series")
+    return extra_patch.commit(compose.compose(), "the series", INODE_LOCK_CLASSES)
 
 
 def base_lockstat() -> build.Build:

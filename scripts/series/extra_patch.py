@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A patch on top of a commit, for kernels that only a benchmark wants."""
+"""Patches on top of a commit, for kernels that only a test or a benchmark wants."""
 
 from pathlib import Path
 
@@ -7,8 +7,14 @@ from common import die
 from series import gitcmd, patchfile, source
 
 
-def commit(path: Path, parent: str, what: str) -> str:
-    """Parent and patch as a commit, the same one for the same two."""
+def commit(parent: str, what: str, *paths: Path) -> str:
+    """Parent and patches as a commit, the same one for the same input."""
+    for path in paths:
+        parent = one_more(path, parent, what)
+    return parent
+
+
+def one_more(path: Path, parent: str, what: str) -> str:
     patch, repo = patchfile.read(path), source.base_repo()
     with gitcmd.private_index(parent, repo) as env:
         done = gitcmd.git("apply", "--cached", repo=repo, env=env, input=patch.diff, check=False)

@@ -30,7 +30,7 @@ cat /proc/hashstats
 def kernel():
     return variants.patched(
         "failing-tables",
-        commit=extra_patch.commit(PATCH, compose.compose(), "the series"),
+        commit=extra_patch.commit(compose.compose(), "the series", PATCH),
         targets=variants.VMLINUX,
     )
 
