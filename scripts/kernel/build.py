@@ -28,6 +28,7 @@ TARGETS = ("vmlinux", "bzImage")
 CCACHE = BUILD / "ccache"
 PASSED_ON = ("PATH", "HOME", "USER", "TERM", "TMPDIR")
 OBJECT = re.compile(r"^  (CC|AS|LD|AR|HOSTCC|OBJCOPY)\b", re.MULTILINE)
+MADE = re.compile(r"^  (?:CC|AS) +(?:\[M\]  ?)?(\S+\.o)$", re.MULTILINE)
 WARNING = re.compile(r"\bwarning: |^WARNING: ")
 # Source, repository, work tree and objects of one kernel.
 BYTES = 3.5 * disk.GIB
@@ -161,6 +162,8 @@ def _build(
     record.unlink(missing_ok=True)
     configure(result, fragments, optional, commit, flags)
     compile_kernel(result, flags, targets)
+    if worktree.head(src) != commit:
+        die(f"{src} was moved to another commit during the build; run it again")
     record.write_text(json.dumps({"key": key, "warnings": result.warnings}))
     return result
 
@@ -229,9 +232,23 @@ def compile_kernel(result: Build, flags: list[str], targets: list[str]) -> None:
             what=f"the build of the {result.flavour} kernel",
         )
     COMPILING.append(progress.seconds())
-    result.warnings = [
-        line for line in result.log.read_text(errors="replace").splitlines() if WARNING.search(line)
-    ]
+    read_warnings(result)
+
+
+def read_warnings(result: Build) -> None:
+    """Warnings of a make.  The next one would not repeat them: it has to compile again."""
+    text = result.log.read_text(errors="replace")
+    result.warnings = [line for line in text.splitlines() if WARNING.search(line)]
+    made = MADE.findall(text)
+    for name in {name for line in result.warnings for name in objects_of(line, made)}:
+        path = result.obj / name
+        path.with_name(f".{path.name}.cmd").unlink(missing_ok=True)
+
+
+def objects_of(warning: str, made: list[str]) -> list[str]:
+    """Of these objects, that of the file that a warning names; all, if it is a header."""
+    file = "/" + warning.partition(":")[0]
+    return [name for name in made if file.endswith(f"/{name[:-2]}.c")] or made
 
 
 def objects(log: Path) -> int:

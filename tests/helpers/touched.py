@@ -72,10 +72,3 @@ def makefile(folder, commit):
 def existing(names, src):
     """Of these objects, those whose source is in a work tree."""
     return [name for name in names if (src / f"{name[:-2]}.c").is_file()]
-
-
-def removed(made, names):
-    """The same names; make would not repeat the warnings of objects that are up to date."""
-    for name in names:
-        (made.obj / name).unlink(missing_ok=True)
-    return names
