@@ -53,7 +53,7 @@ help:
 	echo "                     them (atomics, buffer, contention, crowd, dentry, functions,"
 	echo "                     halfmd4, hashstats, herd, htree, index, inode, lines,"
 	echo "                     mbcache, multiuser, readers, spread, wake, xattr)"
-	echo "  make bench-compare the last two runs of each benchmark, held against each other"
+	echo "  make bench-compare compare the last two runs of each benchmark"
 	echo "  make report        what was measured last, beside the tables of the documents"
 	echo "                     that the series comes from, with pictures, in build/report"
 	echo
@@ -72,7 +72,8 @@ help:
 	echo "  SUITES='...'       kunit: only these suites, such as 'boot_hash mbcache'"
 	echo "  APPEND='...'       more words for the guest's kernel command line"
 	echo "  QUICK=1 LONG=1     bench: a minute each, or hours each"
-	echo "  FORCE=1            tree, export: drop what stands against it"
+	echo "  FORCE=1            tree, clean: drop commits that are not in the series; export:"
+	echo "                     overwrite files that were changed here"
 	echo "  CONFIG=PATH        deb: kernel configuration to start from"
 	echo "  FLAVOUR=cloud      deb: Debian's configuration to start from, cloud or amd64 (else"
 	echo "                     that of the running kernel)"

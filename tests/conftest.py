@@ -209,13 +209,15 @@ def pytest_configure(config):
     config.started = time.monotonic()
     config.processor = processor_time()
     config.kernels = 0
+    if flag("KEEP"):
+        config.commit = compose.compose()  # patches may change during a long run
 
 
 def pytest_unconfigure(config):
     """Store outcomes; the last line is what CI reads."""
     ended = {test: result for test, result in OUTCOMES.items() if result[0]}
     if ended and flag("KEEP"):
-        proof.store(ended)
+        proof.store(ended, config.commit)
         proof.write()
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if not reporter or not hasattr(reporter, "stats") or hasattr(config, "workerinput"):

@@ -5,7 +5,7 @@ import os
 import shlex
 from typing import NoReturn
 
-from common import BUILD, ROOT, setting
+from common import BUILD, ROOT, die, flag, setting
 from common.packages import ensure_packages, ensure_venv
 from kernel import architectures, configurations
 
@@ -16,8 +16,11 @@ WORKERS = "--numprocesses=2"
 
 
 def pytest(marker: str, *options: str) -> NoReturn:
-    configurations.seeds()  # a bad SEED= would end pytest with a traceback
-    ensure_packages("source", "build", "boot", "check")
+    # Bad values would end pytest with a traceback, some of them after hours.
+    configurations.seeds()
+    flag("KEEP")
+    tests = words()
+    ensure_packages("source", "build", "boot", "check", "picture")
     venv = ensure_venv()
     command = [
         str(venv / "bin/python"),
@@ -28,10 +31,17 @@ def pytest(marker: str, *options: str) -> NoReturn:
         "-v",
         "--durations=20",
         f"--junitxml={BUILD / 'tests.xml'}",
-        *(shlex.split(setting("TESTS")) or options),
+        *(tests or options),
     ]
     os.chdir(ROOT)
     os.execv(command[0], command)
+
+
+def words() -> list[str]:
+    try:
+        return shlex.split(setting("TESTS"))
+    except ValueError as error:
+        die(f"TESTS={setting('TESTS')}: {error}; accepted: words for pytest, quoted as for a shell")
 
 
 def test() -> None:

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath, PurePosixPath
 
-from common import BUILD, ROOT, die, lock, run, write_if_changed
+from common import ROOT, die, lock, run, write_if_changed
 from common.archive import fetch_package
 from series import compose, gitcmd, source
 
@@ -129,16 +129,17 @@ def busybox(architecture: str = "") -> Path:
 def selftests() -> Path:
     """Our selftests beside what they need of the kernel's; their folder."""
     repo, commit = source.base_repo(), compose.compose()
+    folder = source.version_dir() / "selftests"
     wanted = [f"{SELFTESTS}/{name}" for name in NEEDED]
     for name in gitcmd.records("ls-tree", "-rz", "--name-only", commit, "--", *wanted, repo=repo):
-        write_if_changed(BUILD / "selftests" / name, compose.blob(f"{commit}:{name}", repo))
-    return BUILD / "selftests" / SELFTESTS / "boothash"
+        write_if_changed(folder / name, compose.blob(f"{commit}:{name}", repo))
+    return folder / SELFTESTS / "boothash"
 
 
 @functools.cache
 def tools() -> Path:
     """Build our guest programs; return the folder that they are in."""
-    out = BUILD / "tools"
+    out = source.version_dir() / "tools"  # the selftests differ between bases
     # Nothing of a make that may have called us.
     env = {
         name: value
@@ -146,7 +147,7 @@ def tools() -> Path:
         if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "ARCH")
     }
     # Two at once would read what the other one writes.
-    with lock(BUILD / "tools.lock"):
+    with lock(source.version_dir() / "tools.lock"):
         run(["make", "-s", "-C", BENCHES, f"OUTPUT={out}"], env=env, what="building the benchmarks")
         # Static: a guest may have no libraries.
         run(

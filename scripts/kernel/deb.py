@@ -85,6 +85,11 @@ def revision() -> int:
     """Grows with each commit of this repository, so that a later package is newer."""
     if not (ROOT / ".git").exists():
         return 1
+    if gitcmd.out("rev-parse", "--is-shallow-repository", repo=ROOT) == "true":
+        die(
+            "this clone is shallow and does not know how many commits there are, which are part of "
+            "a package's version: run `git fetch --unshallow`"
+        )
     return int(gitcmd.out("rev-list", "--count", "HEAD", repo=ROOT))
 
 

@@ -4,6 +4,7 @@
 import gzip
 import lzma
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -39,7 +40,7 @@ def start() -> Start:
     try:
         with opener(path, "rt") as handle:
             text = handle.read()
-    except (OSError, UnicodeDecodeError, lzma.LZMAError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error, lzma.LZMAError) as error:
         die(f"{path}: cannot be read ({error}); {ACCEPTED}")
     if not kconfig.values(text):
         die(f"{path}: not a kernel configuration: no CONFIG_ line in it")

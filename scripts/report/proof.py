@@ -13,9 +13,9 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from common import ROOT, run, write_if_changed
+from common import BUILD, ROOT, lock, run, write_if_changed
 from report.page import LICENSE, heading, simple_table, wrapped
-from series import compose, source, topics
+from series import source, topics
 
 STORED = ROOT / "results/tests.json"
 PAGE = ROOT / "results/proof.rst"
@@ -31,26 +31,26 @@ INTRODUCTION = (
 )
 WHY_NOT = (
     "Rows have not run because machine time is limited: most of them build kernels and boot "
-    "them under emulation. test_ltp also needs an installed LTP. test_failing_calls.py is for "
-    "Linux 6.12 only; its cases count as not run on the other."
+    "them under emulation. test_ltp also needs an installed LTP."
 )
 NOT_USED = (
-    "Three tools are not used. blktests: in the block layer the series only changes how a task "
-    "waits while another claims the same device, which none of its tests is about. quota-tools "
-    "has no tests. smatch is not in Debian."
+    "Three tools are not used. blktests has no test of the only change to the block layer: how a "
+    "task waits while another one claims the same device. quota-tools has no tests. smatch is "
+    "not in Debian."
 )
 
 
-def store(outcomes: dict[str, tuple[str, float]], path: Path = STORED) -> None:
+def store(outcomes: dict[str, tuple[str, float]], commit: str, path: Path = STORED) -> None:
     """Keep {test: (outcome, seconds)} of a run instead of what these tests did before."""
-    kept = read(path)
-    ran = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "kernel": compose.compose()[:12]}
+    ran = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "kernel": commit[:12]}
     new = {
         test: {"outcome": outcome, "seconds": round(seconds)} | ran
         for test, (outcome, seconds) in outcomes.items()
     }
-    kept[source.base_name()] = kept.get(source.base_name(), {}) | new
-    write_if_changed(path, json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    with lock(BUILD / "results.lock"):
+        kept = read(path)
+        kept[source.base_name()] = kept.get(source.base_name(), {}) | new
+        write_if_changed(path, json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
 
 def read(path: Path = STORED) -> dict[str, dict]:

@@ -13,13 +13,19 @@ KEPT = ("downloads", "ccache", "venv")
 
 
 def guard() -> None:
-    """Commits of the developer's tree live in build/ only."""
+    """Commits of the developer's tree, and of branches and stashes, live in build/ only."""
     for src in BUILD.glob("*/patched/src"):
         if flag("FORCE") or not worktree.exists(src) or not gitcmd.ref("HEAD", src):
             continue
         why = worktree.unsaved(src)
         if why:
             die(f"{src} {why}: run `make export` to keep them, or add FORCE=1 to drop them")
+        name = worktree.another_branch(src)
+        if name:
+            die(
+                f"{src} has commits on {name} that are not in the series: fetch them "
+                "from there to keep them, or add FORCE=1 to drop them"
+            )
 
 
 def remove(paths: Iterable[Path]) -> None:

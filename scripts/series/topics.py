@@ -116,8 +116,3 @@ def text_of(entry: Entry, base: str) -> Path:
     """The file that a base takes."""
     path = own(entry, base)
     return path if path.is_file() or entry.only else shared(entry)
-
-
-def is_shared(entry: Entry, base: str) -> bool:
-    """A base takes the text of the newest base."""
-    return base != bases()[0] and not entry.only and not own(entry, base).is_file()

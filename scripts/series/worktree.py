@@ -127,6 +127,16 @@ def unsaved(path: Path) -> str | None:
     return None
 
 
+def another_branch(path: Path) -> str | None:
+    """A branch, or the stash, with commits that the developer's tree does not have."""
+    had = [name for name in ("HEAD", COMPOSED, "base") if gitcmd.ref(name, path)]
+    refs = gitcmd.out("for-each-ref", "--format=%(refname)", "refs/heads", "refs/stash", repo=path)
+    for name in refs.split():
+        if gitcmd.out("rev-list", "--max-count=1", name, "--not", *had, repo=path):
+            return name.removeprefix("refs/").removeprefix("heads/")
+    return None
+
+
 def tree() -> str:
     """make tree: the composed series in the developer's tree; its commit."""
     commit, path = compose.compose(), src()

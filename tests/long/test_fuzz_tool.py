@@ -23,7 +23,6 @@ from prometheus_client import parser as classic
 from prometheus_client.openmetrics import parser
 
 from any_copy import HUGE, LABELS, text_of, whole_copy
-from common.packages import ensure_packages
 from tool_server import Tool
 from toyhashstats import FOLDER, SAMPLES
 
@@ -440,7 +439,6 @@ def check_pictures(tool, folder):
 
 
 def test_pictures_are_whole(start, tmp_path, monkeypatch):
-    ensure_packages("picture")
     monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "matplotlib"))
     count = fuzz(check_pictures(start(python=DRAWS), tmp_path), st.data(), SECONDS)
     print(f"{count} sets of pictures")
@@ -477,7 +475,6 @@ def test_fault_is_found(fault, start, tmp_path):
     ids=["text that is no text", "cut off"],
 )
 def test_fault_of_a_picture_is_found(right, wrong, start, tmp_path, monkeypatch):
-    ensure_packages("picture")
     monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "matplotlib"))
     tool = start("pictures.py", right, wrong, python=DRAWS)
     with pytest.raises((AssertionError, ElementTree.ParseError, struct.error)):

@@ -83,10 +83,18 @@ def test_verb_that_is_none():
     assert make("-n", "tset").returncode == 2
 
 
-def test_bad_seed_is_named():
-    done = make("test-long", "SEED=word")
+@pytest.mark.parametrize(
+    "setting,said",
+    [
+        ("SEED=word", "SEED=word: expected a number"),
+        ("KEEP=true", "KEEP=true: not a switch; accepted: 1 or 0"),
+        ("TESTS=-k 'word", "TESTS=-k 'word: No closing quotation; accepted: words for pytest, "),
+    ],
+)
+def test_bad_setting_of_tests_is_named(setting, said):
+    done = make("test-long", setting)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[0] == "boothash: SEED=word: expected a number"
+    assert done.stderr.splitlines()[0].startswith(f"boothash: {said}")
 
 
 def test_help_names_every_benchmark():
@@ -116,6 +124,23 @@ def test_clean_refuses_to_drop_work(tmp_path):
     )
     assert done.returncode == 2 and "make export" in done.stderr
     assert toy.src.is_dir()
+
+
+@pytest.mark.parametrize("kept", ["branch", "stash"])
+def test_clean_refuses_to_drop_what_is_not_checked_out(tmp_path, kept):
+    toy = Toy(tmp_path)
+    toy.good("tree")
+    if kept == "branch":
+        toy.git("checkout", "-q", "-b", "work")
+        toy.commit("mm: work", mm__first_dot_c="work\n")
+        toy.git("checkout", "-q", "boothash")
+    else:
+        (toy.src / "mm/first.c").write_text("work\n")
+        toy.git("stash")
+    name = "work" if kept == "branch" else kept
+    assert f"has commits on {name} that" in toy.refused("clean")
+    assert toy.src.is_dir()
+    toy.good("clean", FORCE="1")
 
 
 def test_clean_keeps_what_is_slow_to_get(tmp_path):
