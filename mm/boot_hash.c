@@ -279,9 +279,10 @@ static void __init apply_request(struct boot_hash_request *request,
 			(int)request->value_len, request->value);
 		return;
 	}
-	if (optional && !wanted) {
-		table->nr_buckets = 0;
-		table->origin = BOOT_HASH_OFF;
+	/* As the older parameters had it: 0 is no wish. */
+	if (!wanted) {
+		table->nr_buckets = optional ? 0 : automatic->nr_buckets;
+		table->origin = optional ? BOOT_HASH_OFF : automatic->origin;
 		return;
 	}
 	table->nr_buckets = boot_hash_clamp(wanted, bounds, &origin);

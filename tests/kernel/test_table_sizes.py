@@ -144,6 +144,10 @@ GOOD = {
         "dhash_entries=8K hash_entries=dentry:4K hash_entries=inode:4K ihash_entries=8K",
         {"dentry": 4 * K, "inode": 8 * K},
     ),
+    "zero-is-the-default": (
+        "hash_entries=bit_wait:0,mount:128,mount:0 dhash_entries=4K dhash_entries=0",
+        {"bit_wait": 2 * K, "mount": 1 * K, "dentry": 64 * K},
+    ),
     # From vmalloc: larger than one block of pages.
     "large": (
         "hash_entries=bit_wait:512K,folio_wait:512K,css_set:1M,ucounts:1M",
@@ -153,6 +157,7 @@ GOOD = {
 OTHER_ORIGIN = {
     "rounded-and-repeated": {"page": "off"},
     "pages": {"page": "memory"},
+    "zero-is-the-default": {"bit_wait": "memory", "mount": "memory", "dentry": "memory"},
     "pages-repeated": {"page": "memory"},
 }
 
@@ -186,13 +191,10 @@ BAD = {
         },
     ),
     "out-of-range": (
-        "hash_entries=page:1,inode:1,bit_wait:0,mount:0,dentry:1G,folio_wait:4G,"
-        "udp:2,table-perturb:2",
+        "hash_entries=page:1,inode:1,dentry:1G,folio_wait:4G,udp:2,table-perturb:2",
         {
             "page": ("minimum", bounds("page", "1", 2)),
             "inode": ("minimum", bounds("inode", "1", 2)),
-            "bit_wait": ("minimum", bounds("bit_wait", "0", 2)),
-            "mount": ("minimum", bounds("mount", "0", 2)),
             "dentry": ("maximum", bounds("dentry", "1G", 2097152)),
             "folio_wait": ("maximum", bounds("folio_wait", "4G", 1048576)),
             # The code of the network needs these limits.
@@ -207,11 +209,10 @@ BAD = {
         },
     ),
     "older-parameters": (
-        "dhash_entries=garbage ihash_entries=1 mhash_entries=0 mphash_entries=x",
+        "dhash_entries=garbage ihash_entries=1 mphash_entries=x",
         {
             "dentry": ("memory", no_number("dentry", "garbage")),
             "inode": ("minimum", bounds("inode", "1", 2)),
-            "mount": ("minimum", bounds("mount", "0", 2)),
             "mountpoint": ("memory", no_number("mountpoint", "x")),
         },
     ),
