@@ -41,6 +41,10 @@ LIMITS = {
     "udp-lite": (256, 64 << 10),
 }
 
+# The kernel derives limits from the sizes of these: TCP's, of orphaned sockets and
+# of sockets in TIME_WAIT.
+LIMIT_OTHERS = ("tcp-established",)
+
 # hash_entries= does not size tables that are allocated at mount.
 OF_MOUNTS = ("fat-", "exfat-")
 
@@ -76,7 +80,7 @@ class Plan:
 
     def floor(self, size):
         """Number of buckets in so many bytes; today's if a reading tells too little."""
-        if self.one.momentary or self.one.kind == verdicts.DIRECT:
+        if self.one.momentary or self.one.kind == verdicts.DIRECT or self.name in LIMIT_OTHERS:
             return self.now
         buckets = spread.power_of_two(size / self.bucket) if self.bucket else LEAST
         least, _ = self.limits

@@ -21,9 +21,10 @@ LIMITS = {name: limit for name, limit in sizing.LIMITS.items() if name != "tcp-e
 # The series sizes tables whose names begin so by memory.
 SIZED = (
     "folio_wait", "bit_wait", "dentry_lookup", "uid", "ucounts", "css_set", "dquot",
-    "blocked_locks", "ksm_mm", "khugepaged_mm", "mbcache",
+    "blocked_locks", "ksm_mm", "khugepaged_mm", "mbcache", "posix_timers",
 )  # fmt: skip
-# With the series, hash_entries= sizes this one; its automatic size is that of mainline.
+# From Linux 6.15 on, mainline sizes this one by processors, and the series by
+# hash_entries= only.
 SIZED_BY_REQUEST = "posix_timers"
 # The series gives the keys of these tables another hash function.
 REHASHED = ("inode", "mount", "mountpoint", "css_set", "uid", "dquot", "ucounts")
@@ -50,10 +51,10 @@ def advice(plan, worst, target):
         return "keep: its size cannot be set"
     if one.nodes < target + WORTH or one.momentary and not one.bad:
         return "keep: its fixed size is enough"
+    if plan.name == SIZED_BY_REQUEST and one.table.sized_by != "fixed":
+        return f"{fixed(one)}; with boothash's hash_entries= {sized(one, target):.1f}"
     if plan.name.startswith(SIZED):
         return f"{fixed(one)}; with boothash {sized(one, target):.1f}"
-    if plan.name == SIZED_BY_REQUEST:
-        return f"{fixed(one)}; with boothash's hash_entries= {sized(one, target):.1f}"
     return fixed(one)
 
 
