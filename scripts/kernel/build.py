@@ -236,7 +236,7 @@ def compile_kernel(result: Build, flags: list[str], targets: list[str]) -> None:
 
 
 def read_warnings(result: Build) -> None:
-    """Warnings of a make.  The next one would not repeat them: it has to compile again."""
+    """Warnings of a make.  The next would not repeat them, so it shall compile these again."""
     text = result.log.read_text(errors="replace")
     result.warnings = [line for line in text.splitlines() if WARNING.search(line)]
     made = MADE.findall(text)

@@ -463,11 +463,11 @@ def dentries(results):
         "250,000. The default is right for a machine that caches much. It is larger than a small "
         "load needs. The function does not matter: each of the report's examines up to "
         f"{max(of_all(results, 'dentry', one) for one in PAPER_DENTRIES):.2f} times the nodes of a "
-        "random one. A cache that shrinks more is shorter to search "
-        f"({usual_nodes:.2f} nodes, then {eager_nodes:.2f}): with vfs_cache_pressure at 1000 "
-        f"instead of 100 a hit takes {lookup:.2f} of the time. A whole step, with its misses on a "
-        f"file system in memory, takes {step:.2f}"
-        + (", but rounds overlap" if steps_overlap(result) else "")
+        "random one. With vfs_cache_pressure at 1000 instead of 100, chains are shorter "
+        f"({eager_nodes:.2f} instead of {usual_nodes:.2f} nodes), and a hit takes {lookup:.2f} of "
+        "the time. A step that includes the misses, on a file system in memory, takes "
+        f"{step:.2f} of the time"
+        + ("; this is within the noise" if steps_overlap(result) else "")
         + ".",
         f"{max(abs(one - 1) for one in again(result)):.0%}",
         [

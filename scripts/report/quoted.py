@@ -45,7 +45,8 @@ def readme(of):
     )
     yield passage(
         "10,000 names takes {:.0f} ns with the default size and {:.0f} ns with 1/16 of the buckets. "
-        "Among 250,000 names, it takes {:.0f} ns with the default size and {:.0f} ns with 1/16",
+        "While 250,000 names are cached, a lookup among the same 10,000 takes {:.0f} ns with the "
+        "default size and {:.0f} ns with 1/16",
         *(
             bench_dentry.nanoseconds(of.get("dentry"), size, names, "hit", "hot")
             for names in ("small", "among")

@@ -108,11 +108,11 @@ def crowds(of):
         form = " ".join("{:.1f}" if one < 100 else "{:.0f}" for one in cells)
         yield passage(f"{text} {form}", *cells)
     yield passage(
-        "the lookup that loses most takes {:.3f} of mainline's instructions",
+        "lookup takes {:.3f} times mainline's instructions",
         of.figure("crowd", "worst_ratio_at_100"),
     )
     yield passage(
-        "second run of mainline that differed most took {:.3f} of the first's",
+        "The second run of mainline that differed most took {:.3f} of the first one's",
         of.figure("crowd", "worst_aa_ratio_at_100"),
     )
     yield passage(
@@ -242,7 +242,7 @@ def page_tables(of):
         for bits in (12, 15, 17, 20)
     ]
     yield passage(
-        "a second run of mainline took {:.2f} to {:.2f} of the first run's time: from",
+        "the second of two runs of mainline took {:.2f} to {:.2f} of the first run's time. From",
         min(again),
         max(again),
     )

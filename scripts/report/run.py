@@ -279,8 +279,8 @@ def lost_cells(found):
     parts = [LICENSE, heading("Every cell that lost", "=")]
     parts.append(
         wrapped(
-            "Ratio of the series to mainline, or of mainline to the series where more is better; "
-            "how much mainline differs from itself in this cell."
+            "The ratio is above 1 where the series is worse. The last column says how much two "
+            "runs of mainline differ in this cell."
         )
     )
     for base, lost in found.items():

@@ -57,8 +57,8 @@ def finding(results):
     insns = [cell.ratio for cell in counted(results)[0].cells]
     return (
         f"In the mail's four phases a wakeup of mainline calls {base:.2f} wake functions of other "
-        f"waiters, one of the series {ours:.2f}. Seconds of a processor do not decide: {four} times "
-        f"mainline's, whose own rounds differ by up to "
+        f"waiters, one of the series {ours:.2f}. Processor time is {four} times mainline's. This "
+        "shows nothing, since mainline's own rounds differ by up to "
         f"{noise(results, 'herd', 'processor time')}. Counted instructions of the kernel are "
         f"{min(insns):.3f} to {max(insns):.3f} times mainline's."
     )

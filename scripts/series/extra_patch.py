@@ -10,11 +10,11 @@ from series import gitcmd, patchfile, source
 def commit(parent: str, what: str, *paths: Path) -> str:
     """Parent and patches as a commit, the same one for the same input."""
     for path in paths:
-        parent = one_more(path, parent, what)
+        parent = with_patch(path, parent, what)
     return parent
 
 
-def one_more(path: Path, parent: str, what: str) -> str:
+def with_patch(path: Path, parent: str, what: str) -> str:
     patch, repo = patchfile.read(path), source.base_repo()
     with gitcmd.private_index(parent, repo) as env:
         done = gitcmd.git("apply", "--cached", repo=repo, env=env, input=patch.diff, check=False)
