@@ -279,7 +279,7 @@ static void __init apply_request(struct boot_hash_request *request,
 			(int)request->value_len, request->value);
 		return;
 	}
-	/* As the older parameters had it: 0 is no wish. */
+	/* As in the older parameters, 0 means the automatic size. */
 	if (!wanted) {
 		table->nr_buckets = optional ? 0 : automatic->nr_buckets;
 		table->origin = optional ? BOOT_HASH_OFF : automatic->origin;

@@ -4,9 +4,9 @@
  *
  * An operation runs in a process of its own, again and again: its first allocation
  * fails, then its second, and so on, see /proc/self/fail-nth in
- * Documentation/fault-injection. Each fails twice, since an allocation more or less
- * than before, as for slabs, can make one of them escape. If the operation makes
- * fewer than N allocations, it must succeed; if it does so twice, that is the end.
+ * Documentation/fault-injection. Each is tried twice: when a slab needs one more
+ * allocation than before, the numbers move, and one can be skipped. If the operation
+ * makes fewer than N allocations, it must succeed. It ends when both tries did.
  * Whatever it has made goes before the process ends, and nothing fails meanwhile.
  *
  * Prints a line for each time: operation, N, "fault" or "none", result.
