@@ -251,5 +251,5 @@ static struct kunit_suite boot_hash_suite = {
 	.test_cases	= boot_hash_cases,
 };
 
-/* What is tested is __init. */
+/* The functions under test are __init. */
 kunit_test_init_section_suite(boot_hash_suite);

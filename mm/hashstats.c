@@ -468,7 +468,7 @@ bool hashstats_counting_is_on(void)
  */
 void hashstats_counting_set(bool on)
 {
-	/* Warns when it meets another switch halfway. */
+	/* A static key warns if two tasks switch it at the same time. */
 	mutex_lock(&counting_lock);
 	if (on)
 		static_branch_enable(&hashstats_counting_key);

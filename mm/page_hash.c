@@ -151,7 +151,7 @@ bool page_hash_serves(struct address_space *mapping)
 /**
  * page_hash_find_in - find a folio by its slot
  * @hash: the table
- * @mapping: mapping of the file; page_hash_serves() it
+ * @mapping: mapping of the file, for which page_hash_serves() is true
  * @index: index of a page of the folio, in pages
  * @used: set to whether the slot has a folio
  *
@@ -181,7 +181,7 @@ struct folio *page_hash_find_in(const struct page_hash *hash,
 /**
  * page_hash_add_to - remember a folio
  * @hash: the table
- * @mapping: mapping of the file; page_hash_serves() it
+ * @mapping: mapping of the file, for which page_hash_serves() is true
  * @index: the index by which the folio was found, in pages
  * @folio: the folio; the caller has a reference
  *
@@ -239,7 +239,7 @@ static const struct hashstats_info page_hash_info = {
 
 /**
  * page_hash_find - find a folio without its tree
- * @mapping: mapping of the file; page_hash_serves() it
+ * @mapping: mapping of the file, for which page_hash_serves() is true
  * @index: index of a page of the folio, in pages
  *
  * Call it behind page_hash_is_on() only.
@@ -262,7 +262,7 @@ struct folio *page_hash_find(struct address_space *mapping, pgoff_t index)
 
 /**
  * page_hash_add - remember what was found in the tree
- * @mapping: mapping of the file; page_hash_serves() it
+ * @mapping: mapping of the file, for which page_hash_serves() is true
  * @index: the index by which it was found, in pages
  * @entry: what filemap_get_entry() returns; a folio has a reference
  *

@@ -73,7 +73,7 @@ static void hash_test_vector(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vector->minor, info.minor_hash);
 }
 
-/* All of the hashes of a name for each length, added up in some way. */
+/* A checksum over the hashes of one name of each length. */
 static const __u32 sums[] = {
 	[DX_HASH_LEGACY] = 0x61a04a90,
 	[DX_HASH_HALF_MD4] = 0x0093053c,
@@ -153,7 +153,7 @@ static const int versions[] = {
 	DX_HASH_TEA, DX_HASH_TEA_UNSIGNED,
 };
 
-/* False, and said once, if a name has another hash than the reference. */
+/* Fail once and return false if a hash differs from the reference. */
 static bool same_hash(struct kunit *test, const char *name, int len)
 {
 	struct dx_hash_info info = {}, wanted = {};
@@ -190,7 +190,7 @@ static void hash_test_lengths_and_alignments(struct kunit *test)
 				return;
 }
 
-/* Where one character takes something from the next, and that from its next. */
+/* A signed character borrows from the byte above it, which may borrow too. */
 static void hash_test_signs(struct kunit *test)
 {
 	static const u8 bytes[] = { 0x00, 0x01, 0x7f, 0x80, 0x81, 0xff };
@@ -226,7 +226,7 @@ static void hash_test_names_of_chance(struct kunit *test)
 
 KUNIT_DEFINE_ACTION_WRAPPER(free_page_with_guard, vfree, const void *);
 
-/* Nothing is mapped behind what vmalloc() gives: a look there is an oops. */
+/* The page after a vmalloc() area is not mapped: reading it oopses. */
 static void hash_test_nothing_behind_the_name(struct kunit *test)
 {
 	char *page = vmalloc(PAGE_SIZE);

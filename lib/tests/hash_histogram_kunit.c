@@ -150,7 +150,7 @@ static void histogram_test_citi_1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hash_histogram_variance_over_mean(&h), 17853);
 }
 
-/* Expectations computed with 60 digits; the sums alone are needed. */
+/* Expected values computed with 60 digits. Only the totals of @h are set. */
 static void histogram_test_used_expected(struct kunit *test)
 {
 	static const struct {

@@ -28,10 +28,10 @@
 struct pattern {
 	const char	*name;
 	u64		start;
-	unsigned int	run;	/* so many keys, @step apart, ... */
+	unsigned int	run;	/* this many keys, @step apart, ... */
 	u64		step;
 	u64		jump;	/* ... and the next run begins here */
-	unsigned int	bound;	/* nodes per hit, in percent of chance's */
+	unsigned int	bound;	/* nodes per hit, in percent of a random function's */
 	bool		xor_fails;
 };
 
@@ -159,7 +159,7 @@ static void spread_test_bad_function_fails(struct kunit *test)
 struct pair_pattern {
 	const char	*name;
 	u64		start;
-	unsigned int	run;	/* so many numbers, 1 apart, ... */
+	unsigned int	run;	/* this many numbers, 1 apart, ... */
 	u64		jump;	/* ... and the next run begins here */
 	bool		wide;	/* more than 32 bits */
 	bool		old_fails;
