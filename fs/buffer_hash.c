@@ -56,8 +56,11 @@
  * before it unlocks i_private_lock (on Linux 7.3, before it clears BH_Migrate),
  * since other tasks then use get_bh(), which does not test for BUFFER_FROZEN.
  * The buffers remain in the table.
+ *
  * mmb_sync() of Linux 7.3 takes references without a test at any time. A thaw
- * adds to b_count, so it keeps them.
+ * adds to b_count, so it keeps them. But drop_buffers() may free a buffer after
+ * its test for 0, although mmb_sync() takes a reference meanwhile. Linux 7.3 has
+ * this race without the table, too.
  *
  * A lookup that runs at the same time as discard_buffer() may return the buffer
  * or miss it, like a lookup in the LRU or in the page cache. A lookup that begins
