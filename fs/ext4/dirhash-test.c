@@ -190,7 +190,7 @@ static void hash_test_lengths_and_alignments(struct kunit *test)
 				return;
 }
 
-/* A signed character borrows from the byte above it, which may borrow too. */
+/* A negative character borrows from the byte above it, which may borrow too. */
 static void hash_test_signs(struct kunit *test)
 {
 	static const u8 bytes[] = { 0x00, 0x01, 0x7f, 0x80, 0x81, 0xff };
