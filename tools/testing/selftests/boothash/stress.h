@@ -57,6 +57,7 @@ static __printf(1, 2) __noreturn void stop(const char *format, ...)
 	va_end(values);
 	if (getpid() == watchdog)
 		ksft_exit_fail_msg("%s\n", text);
+	flockfile(stdout); /* another thread may fail, too: print one line only */
 	ksft_print_msg("process %u: %s\n", self, text);
 	if (progress)
 		__atomic_store_n(&progress->failed, 1, __ATOMIC_RELAXED);
