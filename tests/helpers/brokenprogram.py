@@ -45,4 +45,5 @@ def check_seen(kernel, folder, program, changes, job, **options):
     result = vm.run(kernel, script, cpus=2, files=files, **options)
     said = sections.named(result.output)
     for name, (_, words) in changes.items():
-        assert re.search(rf"^# process \d+: ({words})", said[name], re.M), name
+        seen = re.search(rf"^# process \d+: ({words})", said[name], re.M)
+        assert seen, (name, said[name])

@@ -15,7 +15,7 @@ import touched
 from guest import hashstats_file, vm
 from kernel import build, variants
 from kernel.configurations import CONFIGURATIONS, NODES, random_objects, seeds
-from series import compose
+from series import compose, source
 
 pytestmark = pytest.mark.long
 
@@ -88,21 +88,25 @@ def test_load(machine, tmp_path):
 def test_tables_are_spread_over_nodes(machine):
     """With hashdist, the tables that are made late lie on all nodes.
 
+    On Linux 6.12 each of them does.  Linux 7.3 takes many pages of one node at once.
     The scheduler's start makes bit_wait, before there are policies of NUMA.
     """
     result = boot(
         machine,
         "grep alloc_large_system_hash /proc/vmallocinfo; echo '=== stats'; cat /proc/hashstats",
     )
-    lines, text = result.output.split("=== stats\n")
-    early = hashstats_file.parse(text)["bit_wait"]["bytes"] + GUARD_BYTES
-    apart = [
-        int(line.split()[1])
-        for line in lines.splitlines()
-        if not all(f" N{node}=" in line for node in range(NODES))
-    ]
-    assert len(lines.splitlines()) > 5
-    assert apart == [early]
+    text, stats = result.output.split("=== stats\n")
+    lines = text.splitlines()
+    assert len(lines) > 5
+    assert all(f" N{node}=" in text for node in range(NODES))
+    if source.base_name() == "6.12":
+        early = hashstats_file.parse(stats)["bit_wait"]["bytes"] + GUARD_BYTES
+        apart = [
+            int(line.split()[1])
+            for line in lines
+            if not all(f" N{node}=" in line for node in range(NODES))
+        ]
+        assert apart == [early]
 
 
 def test_modules_link(tree):
