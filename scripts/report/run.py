@@ -210,9 +210,8 @@ def introduction(results, others, compared):
                 f"On Linux {base}, they differ by {losses.repeats(other)}. "
                 for base, other in others.items()
             )
-            + "In bench-atomics, counts of a single page differ more. Seconds and rates of an "
-            "emulated machine show only large effects. Nanoseconds come from user-mode Linux or a "
-            "program, natively on one processor."
+            + "In bench-atomics, counts of one page differ more. Emulated seconds and rates show "
+            "only large effects. Nanoseconds are of user-mode Linux or a program, on one processor."
         )
     )
 
