@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The directory hash of ext4: ours gives the hashes of the base, bit by bit.
 
-fs/ext4/hash.c of both is built in user space; fs/ext4/dirhash-test.c says the
-same in the kernel.
+fs/ext4/hash.c of both is built in user space; in the kernel,
+fs/ext4/hash-reference-test.c compares it with a reference.
 """
 
 import subprocess

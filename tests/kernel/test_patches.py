@@ -143,7 +143,7 @@ def test_rules_of_wakeups_hold_when_off(off):
 
 
 # A file that another one includes.
-PARTS = {"fs/mbcache_kunit.o": "fs/mbcache.o", "fs/ext4/dirhash-test.o": "fs/ext4/hash.o"}
+PARTS = {"fs/mbcache_kunit.o": "fs/mbcache.o"}
 
 
 # Warnings of W=1 and sparse in the files that are ours.
