@@ -34,8 +34,15 @@ def test_program_times_all_that_is_wanted(tmp_path):
     assert all(one[f"{side}_ns"] > 1 for one in rows for side in ("base", "again", "ours"))
 
 
+# Linux 6.12 has an indirect call in hash.c, 7.3 has none.
+INDIRECT_CALL = """
+static int (*volatile callee)(void);
+static __attribute__((used)) int caller(void) { return callee() + 1; }
+"""
+
+
 def test_retpolines_are_built(tmp_path):
-    text = dirhash.text(gitcmd.ref("base", source.base_repo()))
+    text = dirhash.text(gitcmd.ref("base", source.base_repo())) + INDIRECT_CALL
     dirhash.build(bench_halfmd4.PROGRAM, text, text, "retpoline", folder=tmp_path)
     code = common.run(["objdump", "-d", tmp_path / "base/hash.o"]).stdout
     assert "pause" in code and "call   *" not in code
