@@ -161,9 +161,11 @@ def remaining(obj: Path, expected: int) -> Callable[[], str]:
 
     def note() -> str:
         now = made(obj)
-        text = f"{now} of about {max(now, expected)} objects"
+        if now >= expected:
+            return f"{now} objects, {expected} were expected"
+        text = f"{now} of about {expected} objects"
         seconds = time.monotonic() - begin
-        if now < expected and now - before > 100:
+        if now - before > 100:
             left = (expected - now) * seconds / (now - before)
             text += f", about {left / 60:.0f} min to go"
         return text

@@ -135,6 +135,9 @@ def test_running_build_says_how_many_minutes_are_left(tmp_path, monkeypatch):
         (tmp_path / f"{number}.o").touch()
     monkeypatch.setattr(deb.time, "monotonic", lambda: 600)
     assert note() == "250 of about 1000 objects, about 30 min to go"
+    for number in range(1100):
+        (tmp_path / f"{number}.o").touch()
+    assert note() == "1100 objects, 1000 were expected"
 
 
 def test_too_little_disk_is_one_line(tmp_path):
