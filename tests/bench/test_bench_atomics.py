@@ -87,8 +87,10 @@ def test_atomics_of_a_guest(kernel):
         assert costs["read", how]["index_locks"] == 0
         assert costs["readahead", how]["index_locks"] == 16
         assert costs["evict", how]["index_locks"] == 16
-        # Once to add it, once to mark it.
-        assert costs["write", how]["index_locks"] == 32
+    # Once to add it, once to mark it.
+    assert costs["write", "one"]["index_locks"] == 32
+    folios = 1 if "ext4" in bench_atomics.have_large_folios() else 16
+    assert costs["write", "together"]["index_locks"] == 2 * folios
     assert costs["truncate", "one"]["index_locks"] == 16
     assert costs["truncate", "together"]["index_locks"] == 1
     assert costs["fault", "one"]["atomics"] > 2 * 16
@@ -190,6 +192,20 @@ def test_faults_must_be_as_asked_for():
     bench_atomics.check_faults(Case("xfs", "large", "fault", "one", 16), one)
     with pytest.raises(common.Failure, match="fault together 4: filemap_fault.* 4 t"):
         bench_atomics.check_faults(Case("ext4", "small", "fault", "together", 4), one)
+
+
+@pytest.mark.parametrize("base, small_writes", [("6.12", {"ext4"}), ("7.3", set())])
+def test_writes_of_small_folios(base, small_writes, monkeypatch):
+    """Where a write makes one large folio, there is no case of small ones."""
+    monkeypatch.setenv("BASE", base)
+
+    def places(how):
+        return {
+            case.place for case in bench_atomics.cases() if case[1:4] == ("small", "write", how)
+        }
+
+    assert places("together") == small_writes
+    assert places("one") == {"ext4", "xfs"}
 
 
 def test_cases_and_their_guest():

@@ -14,7 +14,8 @@ X, Y = NAMES["6.12"]
 
 
 @pytest.fixture(name="path")
-def stored_file(tmp_path):
+def stored_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("BASE", "6.12")
     return tmp_path / "tests.json"
 
 

@@ -15,6 +15,7 @@ from report import mbcache as report_mbcache
 from report import pagecache as report_pagecache
 from report import wakeups as report_wakeups
 from report.page import AGAIN, OPEN, Section, Table
+from series import source
 
 # What each document has: tables, histograms, figures.
 WANTED = {
@@ -53,8 +54,9 @@ def kept_results():
 
 
 @pytest.fixture(name="folder")
-def folder_of_all(tmp_path):
-    """All stored results, as if of one machine."""
+def folder_of_all(tmp_path, monkeypatch):
+    """All stored results of the default base, as if of one machine."""
+    monkeypatch.setenv("BASE", source.DEFAULT)
     folder = tmp_path / "machine"
     folder.mkdir()
     for path in stored.RESULTS.glob("*/*.json"):
