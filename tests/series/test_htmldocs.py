@@ -23,7 +23,9 @@ def html(tree, tmp_path):
     """A function that builds a document, or all; gives the folder and the warnings."""
 
     def build(documents):
-        folder = tmp_path / "documents"
+        # An extension of 7.3 looks for MAINTAINERS beside a folder of this name.
+        folder = tmp_path / "Documentation"
+        (tmp_path / "MAINTAINERS").symlink_to(tree / "MAINTAINERS")
         shutil.copytree(documents, folder / "admin-guide")
         (folder / "index.rst").write_text(INDEX)
         done = subprocess.run(
