@@ -322,15 +322,15 @@ __setup("hash_memory=", hash_memory_setup);
  * boot_hash_pages - get the memory for automatic sizes
  * @kernel_pages: memory that the kernel maps at boot, in pages
  *
- * hash_memory=max counts pages up to the last that firmware reports, including
- * hotpluggable memory.
+ * hash_memory=max adds the memory above that of the boot which, according to
+ * firmware, can be plugged in. A hole between the two counts, too.
  *
  * Return: number of pages.
  */
 unsigned long __init boot_hash_pages(unsigned long kernel_pages)
 {
 	if (memory_is_max)
-		return max_t(u64, kernel_pages, max_possible_pfn);
+		return kernel_pages + max_t(u64, max_possible_pfn, max_pfn) - max_pfn;
 	return memory_pages ?: kernel_pages;
 }
 

@@ -361,6 +361,13 @@ def test_memory_that_comes_later(kernel, value, said):
         assert tables["dentry"]["buckets"] == 128 * K
 
 
+def test_hole_below_the_memory_at_boot_does_not_count(kernel):
+    """QEMU puts 1 of 3 GiB above 4 GiB, and cannot plug in any."""
+    tables, warnings, _ = boot(kernel, "hash_memory=max", mem="3G")
+    assert not warnings
+    assert tables["dentry"]["buckets"] == 512 * K
+
+
 FILES = 60000
 FILL = f"""
 mkdir /tmp/names

@@ -109,6 +109,18 @@ def test_tables_are_spread_over_nodes(machine):
         assert apart == [early]
 
 
+@pytest.mark.parametrize("machine", ["numa"], indirect=True, scope="module")
+def test_memory_that_can_be_plugged_in_counts(machine):
+    """With hash_memory=max.  SRAT describes it, which QEMU makes if there are nodes."""
+    small, large = (
+        hashstats_file.parse(
+            boot(machine, "cat /proc/hashstats", append, ("-m", "2G,slots=1,maxmem=4G")).output
+        )["dentry"]["buckets"]
+        for append in ("", "hash_memory=max")
+    )
+    assert large >= 2 * small
+
+
 def test_modules_link(tree):
     """Each symbol that a module of the series needs is exported."""
     assert not CONFIGURATIONS["modules"].kernel().warnings

@@ -8,7 +8,7 @@
 
 #include "kernel.h"
 
-unsigned long max_possible_pfn = 1UL << 24;
+unsigned long max_pfn = 1UL << 20, max_possible_pfn = 1UL << 24;
 unsigned int warnings;
 
 void pr_warn(const char *format, ...)

@@ -35,7 +35,7 @@ typedef uint64_t u64;
 #define clamp(a, low, high)	min(max(a, low), high)
 #define div64_ul(a, b)		((a) / (b))
 
-extern unsigned long max_possible_pfn;
+extern unsigned long max_pfn, max_possible_pfn;
 
 static inline unsigned long rounddown_pow_of_two(unsigned long n)
 {
