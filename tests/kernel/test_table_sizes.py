@@ -19,7 +19,7 @@ BUCKETS = {
     "mount": (512, 512, 1 * K, 8 * K, 32 * K),
     "mountpoint": (512, 512, 1 * K, 8 * K, 32 * K),
     "futex": (512, 512, 512, 512, 512),
-    "dentry_lookup": (1 * K, 1 * K, 1 * K, 4 * K, 16 * K),
+    "dentry_lookup": (1 * K, 1 * K, 1 * K, 1 * K, 1 * K),
     "folio_wait": (256, 512, 2 * K, 16 * K, 64 * K),
     "bit_wait": (256, 512, 2 * K, 16 * K, 64 * K),
     "uid": (512, 1 * K, 4 * K, 32 * K, 128 * K),
