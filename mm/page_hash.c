@@ -49,7 +49,9 @@
  * Code that adds a folio locks it, and then writes the index before the
  * mapping (filemap_set_place()). A lookup reads the mapping first, before it
  * takes the reference. So if it sees the new mapping, it also sees the lock,
- * until the folio is in the tree or could not be added.
+ * until the folio is in the tree or could not be added. A collapse writes both
+ * without a barrier. But the new folio is up to date only when the collapse can
+ * no longer fail.
  *
  * Up to date. If a folio cannot be added, filemap_add_folio() clears the mapping
  * and then the lock, without a barrier, because no task can be waiting for that

@@ -3,6 +3,8 @@
 
 from bench.cases import index as bench_index
 from report import measured
+from report.losses import group
+from report.mbcache import cache_part
 from report.passages import passage
 from report.quoted_values import of_1_gib, xarray
 from series import topics
@@ -86,6 +88,15 @@ def mbcache(of):
         "the set takes {:.2f} of mainline's blocks and {:.2f} of its instructions",
         of.figure("xattr", "disk_ratio_beyond_cap_ext4"),
         of.figure("xattr", "insn_ratio_beyond_cap_ext4"),
+    )
+    own = group(of, "xattr", "instructions of mbcache")
+    yield passage(
+        "mbcache's code takes {:.2f} times mainline's instructions, the median of {:d} loads, "
+        "and {:.2f} times in the worst. It is at most {:.1f} % of a load",
+        own.ratio,
+        len(own.cells),
+        own.worst.ratio,
+        100 * cache_part(of.get("xattr")),
     )
 
 
