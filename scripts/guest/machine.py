@@ -18,7 +18,7 @@ from typing import NamedTuple, NoReturn
 from guest import accelerator as accelerators
 from guest import vm
 from guest.accelerator import Accelerator
-from guest.verdict import PANIC, SHOWN, GuestError
+from guest.verdict import PANIC, SHOWN, GuestError, excerpt
 
 BOOT_SECONDS = 60  # with KVM; emulation gets more
 SCRIPT_SECONDS = 60
@@ -123,7 +123,7 @@ class Machine:
         return self._text("console")
 
     def _fail(self, kind: str, reason: str, details: Iterable[str] = ()) -> NoReturn:
-        raise GuestError(kind, reason, [*details, "console:", *self._lines("console")])
+        raise GuestError(kind, reason, [*details, "console:", *excerpt(self.console)])
 
     def _line(self, seconds: float, what: str) -> str:
         """The next line from the agent."""

@@ -47,6 +47,13 @@ def complaints(console: str) -> list[str]:
     return [line for line in console.splitlines() if COMPLAINT.search(line)]
 
 
+def excerpt(console: str) -> list[str]:
+    """The console's last lines, after the complaints that stand above them."""
+    lines = console.splitlines()
+    above = complaints("\n".join(lines[:-SHOWN]))
+    return [*above[:SHOWN], *lines[-SHOWN:]]
+
+
 def problem(end: End, check: bool = True, may_complain: bool = False) -> tuple[str, str] | None:
     """(kind, reason) of a failure: the first cause, since others follow from it."""
     if panic := PANIC.search(end.console):

@@ -25,7 +25,7 @@ from common import BUILD, die
 from guest import accelerator as accelerators
 from guest import initramfs, limits
 from guest.accelerator import Accelerator
-from guest.verdict import SHOWN, End, GuestError, complaints, problem
+from guest.verdict import SHOWN, End, GuestError, complaints, excerpt, problem
 from kernel.architectures import X86_64, Architecture
 from kernel.build import Build
 
@@ -259,9 +259,8 @@ class Guest:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _fail(self, kind: str, reason: str) -> NoReturn:
-        console = self.console.splitlines()[-SHOWN:]
         output = self.output.splitlines()[-SHOWN:]
-        details = ["console:", *console]
+        details = ["console:", *excerpt(self.console)]
         if output:
             details += ["output of the job:", *output]
         raise GuestError(kind, reason, details)

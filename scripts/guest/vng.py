@@ -16,7 +16,7 @@ from common import BUILD, Step, die, write_if_changed
 from guest import accelerator as accelerators
 from guest import initramfs, vm
 from guest.accelerator import Accelerator
-from guest.verdict import SHOWN, End, GuestError, problem
+from guest.verdict import End, GuestError, excerpt, problem
 from kernel.architectures import NO_TIMER_CHECK
 
 FOLDER = BUILD / "boot"
@@ -152,5 +152,5 @@ def judge(status: int | None, limit: float) -> None:
     if found:
         kind, reason = found
         # A job's own words are on the screen already.
-        details = [] if kind == "status" else console.splitlines()[-SHOWN:]
+        details = [] if kind == "status" else excerpt(console)
         raise GuestError(kind, f"{reason}; full console: {CONSOLE}", details)

@@ -3,6 +3,7 @@
 
 import pytest
 
+import emulation
 from guest import verdict, vng
 from guest.verdict import End
 
@@ -48,6 +49,42 @@ def test_guest_of_make_boot(tmp_path, monkeypatch, console, status, kind, shown)
     with pytest.raises(verdict.GuestError, match="full console: .*console.log") as caught:
         vng.judge(status, 60)
     assert (caught.value.kind, caught.value.details) == (kind, shown)
+
+
+def test_complaint_is_shown_however_long_its_trace_is():
+    trace = [f"[ 1.0]  frame_{number}+0x0/0x10" for number in range(100)]
+    oops = "[ 1.0] Oops: int3: 0000 [#1] SMP"
+    lines = verdict.excerpt("\n".join(["booting", oops, *trace]))
+    assert lines == [oops, *trace[-verdict.SHOWN :]]
+
+
+@pytest.mark.parametrize("trace", [0, 100])
+def test_breakpoint_that_is_gone_is_tried_again(monkeypatch, trace):
+    """See tests/helpers/emulation.py."""
+    console = "\n".join(["[ 1.0] Oops: int3: 0000 [#1] SMP", *["[ 1.0]  frame"] * trace])
+    failures = [verdict.GuestError("panic", "panicked", verdict.excerpt(console))]
+
+    def run(*args, **options):
+        if failures:
+            raise failures.pop()
+        return "passed"
+
+    monkeypatch.setattr(emulation.vm, "run", run)
+    assert emulation.run_parallel("kernel", "true") == "passed"
+
+
+@pytest.mark.parametrize("kind, line", [("panic", "Oops: 0002"), ("hang", "Oops: int3: 0000")])
+def test_other_failures_are_not_tried_again(monkeypatch, kind, line):
+    tries = []
+
+    def run(*args, **options):
+        tries.append(args)
+        raise verdict.GuestError(kind, "failed", [line])
+
+    monkeypatch.setattr(emulation.vm, "run", run)
+    with pytest.raises(verdict.GuestError):
+        emulation.run_parallel("kernel", "true")
+    assert len(tries) == 1
 
 
 def test_guest_of_make_boot_that_ends_well(tmp_path, monkeypatch):
