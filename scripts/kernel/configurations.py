@@ -26,6 +26,7 @@ class Configuration:
     flags: tuple[str, ...] = ()  # words for each make
     targets: tuple[str, ...] = ("vmlinux",)
     cpus: int = 2
+    memory: str = "2G"
     qemu: tuple[str, ...] = ()
     append: str = ""
 
@@ -115,8 +116,10 @@ CONFIGURATIONS = {
             "CONFIG_RANDSTRUCT_FULL=y\n",
             flags=tuple(word.replace("ccache ", "") for word in WITH_CLANG),
         ),
-        # Reads of memory that nobody wrote to are reported.
-        Configuration("clang-kmsan", "CONFIG_KMSAN=y\n", flags=WITH_CLANG),
+        # Reads of memory that nobody wrote to are reported.  KMSAN keeps two
+        # bytes for each byte of memory, and for each of the 256 MiB in which PCI
+        # devices are configured.
+        Configuration("clang-kmsan", "CONFIG_KMSAN=y\n", flags=WITH_CLANG, memory="4G"),
     )
 }
 

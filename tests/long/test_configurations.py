@@ -41,7 +41,7 @@ def boot(machine, script, append="", qemu=(), **options):
     return vm.run(
         kernel,
         script,
-        mem="2G",
+        mem=one.memory,
         cpus=one.cpus,
         append=f"{one.append} {append}",
         qemu=(*one.qemu, *qemu),
