@@ -92,7 +92,7 @@ def command(
     else:
         for folder in ("/etc", "/home", "/var"):
             cmd.append(f"--overlay-rwdir={folder}")
-    for word in (vm.SOUND, NO_TIMER_CHECK, *words(append)):
+    for word in (*words(vm.verdict_options(accel)), NO_TIMER_CHECK, *words(append)):
         cmd += ["-a", word]
     return cmd
 

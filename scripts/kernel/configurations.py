@@ -119,7 +119,7 @@ CONFIGURATIONS = {
         # Reads of memory that nobody wrote to are reported.  KMSAN keeps two
         # bytes for each byte of memory, and for each of the 256 MiB in which PCI
         # devices are configured.
-        Configuration("clang-kmsan", "CONFIG_KMSAN=y\n", flags=WITH_CLANG, memory="4G"),
+        Configuration("clang-kmsan", "CONFIG_KMSAN=y\n", flags=WITH_CLANG, memory="6G"),
     )
 }
 

@@ -66,10 +66,10 @@ def test_phases_on_a_folder(tmp_path):
 
 def test_hang_is_said(tmp_path):
     os.mkfifo(tmp_path / "file-1")  # nobody reads: opening it waits
-    done = herd(tmp_path, "write", "-t", "4", "-b", "2", "-w", "1")
+    done = herd(tmp_path, "write", "-t", "4", "-b", "2", "-w", "5")
     assert done.returncode == 3
     assert done.stderr == (
-        "herd: write did not end within 1 s: 1 of 4 threads are not through; thread 1 did 0 of 2\n"
+        "herd: write did not end within 5 s: 1 of 4 threads are not through; thread 1 did 0 of 2\n"
     )
 
 

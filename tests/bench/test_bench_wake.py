@@ -236,20 +236,21 @@ def test_without_a_mount_of_its_own(program, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "script, reason",
+    "script, limit, reason",
     [
-        ("sleep 60", "did not end within 1 s"),
+        ("sleep 60", 1, "did not end within 1 s"),
         (
             "echo Kernel panic - not syncing: why; exit 134",
+            60,
             "ended with status 134: Kernel panic - not syncing: why",
         ),
-        ("echo Kernel panic - not syncing: why", "ended with status 0: Kernel"),
-        ("echo last words; exit 3", "ended with status 3: .*last words"),
+        ("echo Kernel panic - not syncing: why", 60, "ended with status 0: Kernel"),
+        ("echo last words; exit 3", 60, "ended with status 3: .*last words"),
     ],
 )
-def test_bad_end_is_one_line(script, reason, program):
+def test_bad_end_is_one_line(script, limit, reason, program):
     with pytest.raises(common.Failure, match=reason):
-        uml.boot(program(script), limit=1)
+        uml.boot(program(script), limit=limit)
 
 
 @pytest.mark.long

@@ -56,11 +56,11 @@ def test_panic_before_user_space(kernel):
 def test_hang(kernel):
     accel = vm.accelerator(kernel)
     start = time.monotonic()
-    error = fails(kernel, "echo here; sleep 1000", timeout=1)
+    error = fails(kernel, "echo here; sleep 1000", timeout=5)
     assert error.kind == "hang"
-    assert f"within {accel.limit(1):.0f} s" in error.reason
+    assert f"within {accel.limit(5):.0f} s" in error.reason
     assert "here" in error.details
-    assert time.monotonic() - start < accel.limit(1) + 10
+    assert time.monotonic() - start < accel.limit(5) + 60
 
 
 def test_silent_end(kernel):
@@ -121,7 +121,7 @@ def test_no_guest_outlives_its_script(kernel):
     code = ORPHAN.format(scripts=str(common.ROOT / "scripts"), kernel=str(kernel.vmlinux))
     done = subprocess.run([sys.executable, "-c", code], text=True, stdout=subprocess.PIPE)
     assert done.returncode == -signal.SIGKILL
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while running(int(done.stdout)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not running(int(done.stdout))

@@ -187,7 +187,7 @@ def check_tmpfs(reads):
         assert read.objects("inode") <= read.state["inode"]
     # The names of the files that stay are there, and at the end they are gone.
     usual = reads[0].objects("dentry")
-    assert max(read.objects("dentry") for read in reads) > usual + 400
+    assert max(read.objects("dentry") for read in reads) > usual + 2 * SHELL
     assert reads[-1].objects("dentry") < usual + SHELL
 
 
@@ -201,7 +201,7 @@ def check_ext4(reads, report):
         assert read.objects("inode") <= (reads[0].state["inode"] + report["create"] + SHELL)
     # An unlinked file takes its inode out of the table, if not at once.
     usual = reads[0].objects("inode")
-    assert max(read.objects("inode") for read in reads) > usual + 400
+    assert max(read.objects("inode") for read in reads) > usual + 2 * SHELL
     assert reads[-1].objects("inode") < usual + SHELL
 
 

@@ -154,7 +154,7 @@ def check_turns(kernel, lifetime, **options):
 
 
 def test_hierarchies_come_and_go(kernel):
-    check_turns(kernel, 0.3)
+    check_turns(kernel, 2)
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ def test_stuck_process_is_named(kernel, program):
     result = vm.run(
         kernel,
         f"""
-        {program} /tmp -t 2 -p 2 -w 1 &
+        {program} /tmp -t 5 -p 2 -w 1 &
         sleep 1
         for process in $(pidof {program}); do
             [ $process = $! ] || kill -STOP $process 2> /dev/null || true

@@ -355,6 +355,19 @@ def drawing_python():
     pytest.skip("no matplotlib here")
 
 
+@pytest.fixture(scope="module")
+def fonts(tmp_path_factory):
+    """A folder with matplotlib's list of fonts; it takes time, and may say so, to make it."""
+    folder = str(tmp_path_factory.mktemp("fonts"))
+    subprocess.run(
+        [drawing_python(), "-c", "import matplotlib.font_manager"],
+        env=os.environ | {"MPLCONFIGDIR": folder},
+        capture_output=True,
+        check=True,
+    )
+    return folder
+
+
 def png_size(path):
     data = path.read_bytes()
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
@@ -366,7 +379,7 @@ def png_size(path):
     [(["dentry"], 1), (["dentry", "inode"], 2), (["dentry", "inode", "mbcache"], 3)],
     ids=str,
 )
-def test_hist_picture(words, panels, tmp_path):
+def test_hist_picture(words, panels, tmp_path, fonts):
     picture = tmp_path / "picture.png"
     done = hashstats(
         "hist",
@@ -378,14 +391,14 @@ def test_hist_picture(words, panels, tmp_path):
         "--png",
         picture,
         python=drawing_python(),
-        MPLCONFIGDIR=str(tmp_path),
+        MPLCONFIGDIR=fonts,
     )
     assert (done.returncode, done.stderr) == (0, "")
     width, height = png_size(picture)
     assert width == min(panels, 2) * 768 and height == (panels + 1) // 2 * 456
 
 
-def test_picture_as_svg(tmp_path):
+def test_picture_as_svg(tmp_path, fonts):
     """Text that people may search, and no other file for the same figures."""
     made = []
     for name in ("a.svg", "b.svg"):
@@ -397,7 +410,7 @@ def test_picture_as_svg(tmp_path):
             "--png",
             tmp_path / name,
             python=drawing_python(),
-            MPLCONFIGDIR=str(tmp_path),
+            MPLCONFIGDIR=fonts,
         )
         assert (done.returncode, done.stderr) == (0, "")
         made.append((tmp_path / name).read_text())
@@ -405,7 +418,7 @@ def test_picture_as_svg(tmp_path):
     assert "<svg" in made[0] and f"{OF_DENTRY[1]} objects, {OF_DENTRY[0]} buckets" in made[0]
 
 
-def test_picture_with_several_copies_and_logarithmic_bars(tmp_path):
+def test_picture_with_several_copies_and_logarithmic_bars(tmp_path, fonts):
     """Each copy has a label, and the axis says what it is."""
     path = tmp_path / "a.svg"
     done = hashstats(
@@ -419,7 +432,7 @@ def test_picture_with_several_copies_and_logarithmic_bars(tmp_path):
         "--png",
         path,
         python=drawing_python(),
-        MPLCONFIGDIR=str(tmp_path),
+        MPLCONFIGDIR=fonts,
     )
     assert (done.returncode, done.stderr) == (0, "")
     text = path.read_text()
@@ -948,7 +961,7 @@ def test_report_heat_map():
     assert rows["1"].startswith("        ") and rows["1"].strip()
 
 
-def test_report_picture(tmp_path):
+def test_report_picture(tmp_path, fonts):
     path = tmp_path / "heat.png"
     done = hashstats(
         "report",
@@ -960,7 +973,7 @@ def test_report_picture(tmp_path):
         path,
         text=GROWING,
         python=drawing_python(),
-        MPLCONFIGDIR=str(tmp_path),
+        MPLCONFIGDIR=fonts,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert png_size(path) == (2 * 768, 456)
@@ -988,7 +1001,7 @@ def test_scale_is_that_of_the_shades():
         assert told == {n: heat.shade(n, most, heat.BLOCKS) for n in range(1, most + 1)}
 
 
-def test_heat_picture_has_host_time_and_verdict(tmp_path):
+def test_heat_picture_has_host_time_and_verdict(tmp_path, fonts):
     path = tmp_path / "heat.svg"
     text = GROWING.replace("recording: 1\n", "recording: 1\nhost: db7\n").replace(
         file(table("dentry", *FULL), table("inode", *CHANCE)),
@@ -1004,7 +1017,7 @@ def test_heat_picture_has_host_time_and_verdict(tmp_path):
         path,
         text=text,
         python=drawing_python(),
-        MPLCONFIGDIR=str(tmp_path),
+        MPLCONFIGDIR=fonts,
         TZ="UTC",
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -1067,7 +1080,7 @@ def test_advise_takes_the_peak():
     assert advised(GROWING, "dentry")["tables"]["dentry"]["objects"] == 3200
 
 
-def test_picture_of_an_odd_name(tmp_path):
+def test_picture_of_an_odd_name(tmp_path, fonts):
     """Dollars make formulas, and an underscore hides a label."""
     path = tmp_path / "_$x^$.saved"
     path.write_text(file(table("dentry", 8, 1)))
@@ -1081,7 +1094,7 @@ def test_picture_of_an_odd_name(tmp_path):
         "--png",
         tmp_path / "a.png",
         python=drawing_python(),
-        MPLCONFIGDIR=str(tmp_path),
+        MPLCONFIGDIR=fonts,
     )
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -1091,21 +1104,21 @@ def test_picture_of_an_odd_name(tmp_path):
     ["\x1b[31m", "\n", "\ufffe", "\udcff", "\u65e5\u672c", "a" * 200],
     ids=ascii,
 )
-def test_svg_of_a_name_that_it_cannot_hold(name, tmp_path):
+def test_svg_of_a_name_that_it_cannot_hold(name, tmp_path, fonts):
     """Control characters, no UTF-8, letters that the font lacks, too many letters."""
     path, picture = tmp_path / name, tmp_path / "a.svg"
     path.write_text(file(table("dentry", 8, 1)))
     words = ["hist", "dentry", "-f", path, "-f", path, "--png", picture]
-    done = hashstats(*words, python=drawing_python(), MPLCONFIGDIR=str(tmp_path))
+    done = hashstats(*words, python=drawing_python(), MPLCONFIGDIR=fonts)
     assert (done.returncode, done.stderr) == (0, "")
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 
-def test_picture_of_too_many_tables_is_refused(tmp_path):
+def test_picture_of_too_many_tables_is_refused(tmp_path, fonts):
     names = [f"t{number}" for number in range(300)]
     words = ["hist", *names, "-f", "-", "--png", tmp_path / "a.png"]
     text = file(*(table(name, 8, 1) for name in names))
-    done = hashstats(*words, text=text, python=drawing_python(), MPLCONFIGDIR=str(tmp_path))
+    done = hashstats(*words, text=text, python=drawing_python(), MPLCONFIGDIR=fonts)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "300 tables" in done.stderr and "accepted: up to 256" in done.stderr
 
@@ -1122,10 +1135,10 @@ def test_peak_of_queues_has_enough_wakeups():
 def test_record_keeps_copies(tmp_path):
     path = tmp_path / "saved"
     text = said("record", "-n", "0.1", "-t", "0.3", "-o", path, "-f", AFTER)
-    assert text.startswith("4 readings in 0 s")
+    assert re.match(r"4 readings in \d+ s", text)
     saved = path.read_text()
     assert saved.count(AFTER.read_text()) == 4
-    assert said("report", "-f", path).startswith("4 readings in 0 s")
+    assert re.match(r"4 readings in \d+ s", said("report", "-f", path))
 
 
 def test_record_has_a_default_file(tmp_path):
