@@ -160,7 +160,6 @@ def check_sizes(reads):
         "bit_wait",
         "mount",
         "mountpoint",
-        "futex",
     } <= sizes[0].keys()
 
 

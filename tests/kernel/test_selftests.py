@@ -177,9 +177,9 @@ def ours(kernel):
     """What the runner printed."""
     folder = kernel.src / FOLDER
     files = {
-        "/selftests/kselftest/runner.sh": folder / "kselftest/runner.sh",
-        "/selftests/boothash/settings": folder / "boothash/settings",
+        f"/selftests/kselftest/{path.name}": path for path in (folder / "kselftest").glob("*.sh")
     }
+    files["/selftests/boothash/settings"] = folder / "boothash/settings"
     files |= {f"/selftests/boothash/{name}": initramfs.tools() / name for name in OURS}
     return vm.run(kernel, RUNNER, mem="1G", cpus=2, files=files, timeout=120).output
 

@@ -8,6 +8,7 @@ import struct
 import pytest
 
 from guest import hashstats_file, vm
+from series import source
 
 K, M = 1 << 10, 1 << 20
 
@@ -18,13 +19,11 @@ BUCKETS = {
     "inode": (4 * K, 8 * K, 32 * K, 256 * K, 1 * M),
     "mount": (512, 512, 1 * K, 8 * K, 32 * K),
     "mountpoint": (512, 512, 1 * K, 8 * K, 32 * K),
-    "futex": (512, 512, 512, 512, 512),
     "dentry_lookup": (1 * K, 1 * K, 1 * K, 1 * K, 1 * K),
     "folio_wait": (256, 512, 2 * K, 16 * K, 64 * K),
     "bit_wait": (256, 512, 2 * K, 16 * K, 64 * K),
     "uid": (512, 1 * K, 4 * K, 32 * K, 128 * K),
     "dquot": (1 * K, 2 * K, 8 * K, 64 * K, 256 * K),
-    "posix_timers": (512, 1 * K, 4 * K, 32 * K, 128 * K),
     "css_set": (512, 512, 2 * K, 16 * K, 64 * K),
     "ucounts": (1 * K, 1 * K, 4 * K, 32 * K, 128 * K),
     "blocked_locks": (512, 1 * K, 4 * K, 32 * K, 128 * K),
@@ -32,12 +31,21 @@ BUCKETS = {
     "khugepaged_mm": (1 * K, 1 * K, 4 * K, 32 * K, 128 * K),
     "buffer": (1 * K, 2 * K, 8 * K, 64 * K, 256 * K),
     "mbcache": (1 * K, 2 * K, 8 * K, 64 * K, 128 * K),
-    "inet_addr": (512, 512, 2 * K, 16 * K, 64 * K),
     "unix": (256, 256, 1 * K, 8 * K, 32 * K),
     "netdev_name": (512, 512, 512, 4 * K, 16 * K),
     "netdev_index": (512, 512, 512, 4 * K, 16 * K),
     "page": (0,) * 5,
 }
+# Its size follows the CPUs, in mainline as well.
+BY_CPUS = "futex" if source.base_name() == "6.12" else "posixtimers"
+if source.base_name() == "6.12":
+    BUCKETS |= {
+        "futex": (512,) * 5,
+        "posix_timers": (512, 1 * K, 4 * K, 32 * K, 128 * K),
+        "inet_addr": (512, 512, 2 * K, 16 * K, 64 * K),
+    }
+else:
+    BUCKETS["posixtimers"] = (1 * K,) * 5
 SIZES = {
     memory: {name: buckets[place] for name, buckets in BUCKETS.items()}
     for place, memory in enumerate(MEMORIES)
@@ -47,10 +55,11 @@ BYTES = dict.fromkeys(BUCKETS, 8) | {
     "bit_wait": 24,
     "futex": 64,
     "posix_timers": 16,
+    "posixtimers": 16,
     "unix": 16,
 }
 # As mainline has them, or by the CPUs.
-NOT_OURS = ("dentry", "inode", "mount", "mountpoint", "futex")
+NOT_OURS = ("dentry", "inode", "mount", "mountpoint", BY_CPUS)
 HOST = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -75,7 +84,7 @@ def test_memory(kernel, mem):
         assert table["bytes"] == table["buckets"] * BYTES[name]
         sources = ("off",) if name == "page" else ("memory", "minimum", "maximum", "fixed")
         assert table["sized-by"] in sources
-    assert tables["futex"]["sized-by"] == "fixed"
+    assert tables[BY_CPUS]["sized-by"] == "fixed"
     assert tables["dentry"]["sized-by"] == "memory"
     # The tables that mainline does not size from memory: 1/900 at most.
     ours = sum(tables[name]["bytes"] for name in BUCKETS if name not in NOT_OURS)
@@ -86,18 +95,26 @@ def test_memory(kernel, mem):
 
 def test_sizes_follow_cpus(kernel):
     tables, _, _ = boot(kernel, cpus=4)
-    assert tables["futex"]["buckets"] == 1024
+    assert tables[BY_CPUS]["buckets"] == 2 * SIZES["512M"][BY_CPUS]
+
+
+def entries(sizes):
+    """hash_entries= of the tables that this base has."""
+    words = [word for word in sizes.split(",") if word.partition(":")[0] in BUCKETS]
+    return f"hash_entries={','.join(words)}"
 
 
 # Command lines that are taken, many sizes in each, and what they give.  How a
 # number is read, and every bad one, is tested by mm/boot_hash_kunit.c, too.
 GOOD = {
     "every-table": (
-        "hash_entries=dentry:4096,inode:2k,mount:64,mountpoint:32,futex:2,"
-        "folio_wait:256,bit_wait:256,dentry_lookup:1024,"
-        "uid:128,dquot:512,posix_timers:512,css_set:128,ucounts:1K,"
-        "blocked_locks:128,ksm_mm:1K,khugepaged_mm:1K,buffer:512,page:4K,"
-        "inet_addr:2,unix:2,netdev_name:2,netdev_index:2",
+        entries(
+            "dentry:4096,inode:2k,mount:64,mountpoint:32,futex:2,"
+            "folio_wait:256,bit_wait:256,dentry_lookup:1024,"
+            "uid:128,dquot:512,posix_timers:512,css_set:128,ucounts:1K,"
+            "blocked_locks:128,ksm_mm:1K,khugepaged_mm:1K,buffer:512,page:4K,"
+            "inet_addr:2,unix:2,netdev_name:2,netdev_index:2"
+        ),
         {
             "dentry": 4 * K,
             "inode": 2 * K,
@@ -125,7 +142,8 @@ GOOD = {
     ),
     "one-table": ("hash_entries=dentry:4K", {"dentry": 4 * K}),
     "two-buckets": (
-        "hash_entries=folio_wait:2,bit_wait:2,dentry_lookup:2,futex:2 hash_entries=dentry:2,inode:2",
+        entries("folio_wait:2,bit_wait:2,dentry_lookup:2,futex:2")
+        + " hash_entries=dentry:2,inode:2",
         {"folio_wait": 2, "bit_wait": 2, "dentry_lookup": 2, "futex": 2, "dentry": 2, "inode": 2},
     ),
     # The last one counts; page: a slot for each page, or none.
@@ -177,7 +195,7 @@ def bounds(table, text, used):
 BAD = {
     "no-numbers": (
         "hash_entries=dentry:garbage,inode:-1,mount:,mountpoint:4KB,folio_wait:4096x,"
-        "bit_wait:18446744073709551616,futex:none,buffer:auto,page:big",
+        f"bit_wait:18446744073709551616,{BY_CPUS}:none,buffer:auto,page:big",
         {
             "dentry": ("memory", no_number("dentry", "garbage")),
             "inode": ("memory", no_number("inode", "-1")),
@@ -185,7 +203,7 @@ BAD = {
             "mountpoint": ("memory", no_number("mountpoint", "4KB")),
             "folio_wait": ("memory", no_number("folio_wait", "4096x")),
             "bit_wait": ("memory", no_number("bit_wait", "18446744073709551616")),
-            "futex": ("fixed", no_number("futex", "none")),
+            BY_CPUS: ("fixed", no_number(BY_CPUS, "none")),
             "buffer": ("memory", no_number("buffer", "auto")),
             "page": ("off", no_number("page", "big", ", or auto")),
         },
@@ -355,7 +373,7 @@ def test_memory_that_comes_later(kernel, value, said):
     ]
     memory = "512M" if said else "4G" if value == "4G" else "1G"
     if memory in SIZES:
-        found = {name: tables[name]["buckets"] for name in BUCKETS if name != "futex"}
+        found = {name: tables[name]["buckets"] for name in BUCKETS if name != BY_CPUS}
         assert found == {name: SIZES[memory][name] for name in found}
     else:
         assert tables["dentry"]["buckets"] == 128 * K
