@@ -119,7 +119,8 @@ CONFIGURATIONS = {
         # Reads of memory that nobody wrote to are reported.  KMSAN keeps two
         # bytes for each byte of memory, and for each of the 256 MiB in which PCI
         # devices are configured.  It does not watch the code that sets the numbers
-        # of rseq, and reports them: init and its children take the environment.
+        # of rseq, and reports each copy of them.  The kernel gives a word that it
+        # does not know to init as a variable: with this one, no program uses rseq.
         Configuration(
             "clang-kmsan",
             "CONFIG_KMSAN=y\n",

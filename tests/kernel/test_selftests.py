@@ -142,7 +142,7 @@ def test_selftest(outputs, name):
 
 
 def test_locks_of_open_files(outputs):
-    """That of Linux 6.12 says no `ok`; that of 7.3 fails for planning one too few."""
+    """In Linux 6.12 it prints no `ok`; in 7.3 it plans a test too few, and so fails."""
     output = outputs["ofdlocks"]
     print(output)
     if source.base_name() == "6.12":

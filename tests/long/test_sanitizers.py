@@ -177,8 +177,8 @@ def stress(kernel, append, waits, **options):
     return result
 
 
-# Without KVM, a million waits take minutes on two idle CPUs, and hours where the
-# guest's four threads share one.
+# Without KVM, a million waits take minutes on two idle CPUs, and more than an hour
+# where the guest's four threads share one.
 @pytest.mark.parametrize("append, waits", [("", 1_000_000), (TWO_QUEUES, 200_000)])
 def test_no_wakeup_is_lost(debug_kernel, append, waits):
     stress(debug_kernel, append, waits)

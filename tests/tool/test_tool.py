@@ -357,7 +357,7 @@ def drawing_python():
 
 @pytest.fixture(scope="module")
 def fonts(tmp_path_factory):
-    """A folder with matplotlib's list of fonts; it takes time, and may say so, to make it."""
+    """A folder with the list of fonts that matplotlib makes, with a warning if it takes long."""
     folder = str(tmp_path_factory.mktemp("fonts"))
     subprocess.run(
         [drawing_python(), "-c", "import matplotlib.font_manager"],
