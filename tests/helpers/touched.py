@@ -2,6 +2,7 @@
 """Objects of patches that are compiled by themselves."""
 
 import functools
+import os
 import re
 
 from kernel import build, kconfig
@@ -38,16 +39,20 @@ def alone(name, commit):
 
 
 # An object in a block of its Makefile: ifeq ($(CONFIG_POSIX_TIMERS),y).
-IN_A_BLOCK = {"kernel/time/posix-timers.o": ["CONFIG_POSIX_TIMERS"]}
+IN_A_BLOCK = {"kernel/time/posix-timers.o": {"CONFIG_POSIX_TIMERS"}}
 
 
 def needs(name, commit):
-    """The options that Makefiles name for an object, or for a folder that it is in."""
-    return IN_A_BLOCK.get(name, []) + [
-        option
-        for word, text in makefiles(name, commit)
-        for option in re.findall(rf"^[\w-]+-\$\((CONFIG_\w+)\).*{word}", text, re.MULTILINE)
-    ]
+    """The options that Makefiles name for an object, for what it is linked into or for a folder."""
+    found = IN_A_BLOCK.get(name, set())
+    for word, text in makefiles(name, commit):
+        # obj-$(CONFIG_X) += name.o, or whole-objs += name.o where whole.o has the option.
+        line = rf"^([\w-]+)-(?:y|objs|\$\((CONFIG_\w+)\))\s*[:+]?=.*{word}"
+        for whole, option in re.findall(line, text, re.MULTILINE):
+            found = found | {option} - {""}
+            if whole not in ("obj", "lib"):
+                found = found | needs(f"{os.path.dirname(name)}/{whole}.o", commit)
+    return found
 
 
 def makefiles(name, commit):
@@ -65,8 +70,14 @@ def makefiles(name, commit):
 
 @functools.cache
 def makefile(folder, commit):
-    name = f"{folder}/Makefile" if folder else "Kbuild"
-    return gitcmd.git("show", f"{commit}:{name}", repo=source.base_repo(), check=False).stdout
+    path = f"{folder}/Makefile" if folder else "Kbuild"
+    shown = gitcmd.git("show", f"{commit}:{path}", repo=source.base_repo(), check=False)
+    return joined(shown.stdout)
+
+
+def joined(text):
+    """A Makefile's text with each line whole."""
+    return text.replace("\\\n", " ")
 
 
 def existing(names, src):
