@@ -285,6 +285,19 @@ static void mbcache_test_worker_shrinks(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, has(cache, 256, 256));
 }
 
+/* As many as SHRINK_DIVISOR are a share of at least one entry. */
+static void mbcache_test_worker_shrinks_a_small_cache(struct kunit *test)
+{
+	struct mb_cache *cache = test_cache(test);
+
+	cache->c_max_entries = 3;
+	fill(test, 0, 4);
+	flush_work(&cache->c_shrink_work);
+	KUNIT_EXPECT_EQ(test, 3, entries(test));
+	KUNIT_EXPECT_FALSE(test, has(cache, 0, 0));
+	KUNIT_EXPECT_TRUE(test, has(cache, 3, 3));
+}
+
 static void mbcache_test_shrinker_frees_all(struct kunit *test)
 {
 	struct mb_cache *cache = test_cache(test);
@@ -754,6 +767,7 @@ static struct kunit_case mbcache_test_cases[] = {
 	KUNIT_CASE(mbcache_test_max_holds),
 	KUNIT_CASE(mbcache_test_max_holds_if_all_are_referenced),
 	KUNIT_CASE(mbcache_test_worker_shrinks),
+	KUNIT_CASE(mbcache_test_worker_shrinks_a_small_cache),
 	KUNIT_CASE(mbcache_test_shrinker_frees_all),
 	KUNIT_CASE(mbcache_test_shrinker_scans_what_it_was_asked_for),
 	KUNIT_CASE(mbcache_test_touched_survive_a_scan),
