@@ -288,7 +288,7 @@ static int __meminit page_hash_memory_callback(struct notifier_block *self,
 	return NOTIFY_OK;
 }
 
-/* hash_entries=page:auto gives a slot per page. */
+/* hash_entries=page:auto gives a slot per page of up to 64 GiB of memory. */
 static void __init page_hash_alloc(int flags)
 {
 	unsigned int mask;
