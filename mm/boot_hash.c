@@ -136,6 +136,8 @@ struct boot_hash_request {
 
 static struct boot_hash_request requests[BOOT_HASH_REQUESTS] __initdata;
 static unsigned int nr_requests __initdata;
+/* Tables that were allocated before the command line was read. */
+static unsigned int nr_early_tables __initdata;
 
 static void __init add_request(const struct boot_hash_request *request)
 {
@@ -145,6 +147,8 @@ static void __init add_request(const struct boot_hash_request *request)
 			(int)request->name_len, request->name);
 		return;
 	}
+	if (!nr_requests)
+		nr_early_tables = nr_boot_hash_tables;
 	requests[nr_requests++] = *request;
 }
 
@@ -307,13 +311,14 @@ static int __init hash_memory_setup(char *str)
 		return 1;
 	}
 	boot_hash_parse(str, strlen(str), &bytes);
-	if (bytes < SZ_1M || bytes >> PAGE_SHIFT > ULONG_MAX / 2) {
+	if (bytes < SZ_1M) {
 		pr_warn("hash_memory: expected a size of 1M or more (N, NK, NM or NG) or max, ignoring '%s'\n",
 			str);
 		return 1;
 	}
 	memory_is_max = false;
-	memory_pages = bytes >> PAGE_SHIFT;
+	/* More would overflow the size of a table with 32 bits. */
+	memory_pages = min_t(u64, bytes >> PAGE_SHIFT, ULONG_MAX >> 8);
 	return 1;
 }
 __setup("hash_memory=", hash_memory_setup);
@@ -335,19 +340,20 @@ unsigned long __init boot_hash_pages(unsigned long kernel_pages)
 }
 
 /*
- * All tables together get at most 1/4 of memory. Each keeps a page: TCP, for
- * one, derives other limits from the size of its table.
+ * All tables together get at most 1/4 of memory, and with 32 bits of low
+ * memory, where they are. Each keeps a page: TCP, for one, derives other limits
+ * from the size of its table.
  */
 static void __init limit_total(struct boot_hash_table *table,
 			       unsigned long long fewest,
-			       unsigned long all_pages)
+			       u64 memory)
 {
-	u64 most = (u64)all_pages << PAGE_SHIFT >> 2;
+	u64 most = memory >> 2;
 	u64 left = most - min(most, total_bytes);
 	unsigned long wanted = table->nr_buckets;
 
 	/* The size of memory may not be known yet. */
-	if (!all_pages)
+	if (!memory)
 		return;
 	fewest = max(fewest, PAGE_SIZE / table->bucket_size);
 	while (table->nr_buckets >> 1 >= fewest &&
@@ -365,7 +371,7 @@ static void __init limit_total(struct boot_hash_table *table,
  * @table: name, bucket size, automatic size and origin; updated
  * @flags: of alloc_large_system_hash()
  * @bounds: of the automatic size
- * @all_pages: memory of the machine in pages, 0 if not known yet
+ * @kernel_pages: memory that the kernel maps at boot in pages, 0 if unknown yet
  *
  * The last valid request for a table wins. Without HASH_SOFT_LIMITS, @bounds
  * limit requests as well, since code may depend on them.
@@ -375,8 +381,9 @@ static void __init limit_total(struct boot_hash_table *table,
  */
 unsigned long __init boot_hash_choose(struct boot_hash_table *table, int flags,
 				      const struct boot_hash_bounds *bounds,
-				      unsigned long all_pages)
+				      unsigned long kernel_pages)
 {
+	u64 memory = (u64)kernel_pages << PAGE_SHIFT;
 	struct boot_hash_bounds hard = *bounds;
 	struct boot_hash_table automatic = *table;
 	bool optional = flags & HASH_OPTIONAL;
@@ -385,9 +392,8 @@ unsigned long __init boot_hash_choose(struct boot_hash_table *table, int flags,
 	if (flags & HASH_SOFT_LIMITS) {
 		hard.fewest = 0;
 		/* 1/16 of memory, the default of mm_init.c. */
-		if (all_pages)
-			hard.most = div64_ul((u64)all_pages << PAGE_SHIFT >> 4,
-					     table->bucket_size);
+		if (memory)
+			hard.most = div64_ul(memory >> 4, table->bucket_size);
 	}
 	/* With one bucket, hash_32(x, 0) shifts by 32, which is undefined. */
 	hard.fewest = max(hard.fewest, 2ULL);
@@ -403,7 +409,7 @@ unsigned long __init boot_hash_choose(struct boot_hash_table *table, int flags,
 				      optional);
 	}
 	if (table->nr_buckets)
-		limit_total(table, max(hard.fewest, bounds->fewest), all_pages);
+		limit_total(table, max(hard.fewest, bounds->fewest), memory);
 	return table->nr_buckets;
 }
 
@@ -439,7 +445,7 @@ static int __init warn_unmatched_requests(void)
 	size_t len = 0;
 	unsigned int i;
 
-	for (i = 0; i < nr_boot_hash_tables; i++)
+	for (i = nr_early_tables; i < nr_boot_hash_tables; i++)
 		len += scnprintf(names + len, sizeof(names) - len, " %s",
 				 boot_hash_tables[i].name);
 	for (i = 0; i < nr_requests; i++) {

@@ -58,7 +58,7 @@ unsigned long boot_hash_clamp(unsigned long long wanted,
 unsigned long boot_hash_pages(unsigned long kernel_pages);
 unsigned long boot_hash_choose(struct boot_hash_table *table, int flags,
 			       const struct boot_hash_bounds *bounds,
-			       unsigned long all_pages);
+			       unsigned long kernel_pages);
 void boot_hash_register(struct boot_hash_table *table, void *buckets,
 			unsigned long nr_buckets);
 

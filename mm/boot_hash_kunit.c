@@ -173,7 +173,7 @@ static void __init boot_hash_test_clamp(struct kunit *test)
 
 /* No command line names these tables. */
 static unsigned long __init choose(struct boot_hash_table *table, int flags,
-				   unsigned long all_pages)
+				   unsigned long kernel_pages)
 {
 	static const struct boot_hash_bounds bounds = {
 		.fewest	= 256,
@@ -182,7 +182,7 @@ static unsigned long __init choose(struct boot_hash_table *table, int flags,
 
 	strscpy(table->name, "kunit-only", sizeof(table->name));
 	table->origin = BOOT_HASH_MEMORY;
-	return boot_hash_choose(table, flags, &bounds, all_pages);
+	return boot_hash_choose(table, flags, &bounds, kernel_pages);
 }
 
 static void __init boot_hash_test_optional(struct kunit *test)

@@ -48,7 +48,7 @@ static const struct {
 
 #define TABLES		(sizeof(tables) / sizeof(tables[0]))
 
-static void check_table(unsigned int i, unsigned long all_pages)
+static void check_table(unsigned int i, unsigned long kernel_pages)
 {
 	struct boot_hash_table table = {
 		.bucket_size = tables[i].bucket_size,
@@ -61,7 +61,7 @@ static void check_table(unsigned int i, unsigned long all_pages)
 	unsigned long n;
 
 	boot_hash_name(table.name, tables[i].title);
-	n = boot_hash_choose(&table, tables[i].flags, &tables[i].bounds, all_pages);
+	n = boot_hash_choose(&table, tables[i].flags, &tables[i].bounds, kernel_pages);
 	check(n == table.nr_buckets);
 	check(n || (optional && table.origin == BOOT_HASH_OFF));
 	check(boot_hash_origin_name(table.origin));
@@ -116,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static int (*const setup[])(char *) = {
 		hash_entries_setup, hash_memory_setup, dhash_entries_setup,
 	};
-	unsigned long all_pages;
+	unsigned long kernel_pages;
 	unsigned int i, words;
 	char *copy, *text, *line;
 
@@ -128,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memory_pages = 0;
 	memory_is_max = false;
 	warnings = 0;
-	all_pages = data[0] % 32 ? 1UL << (data[0] % 32) : 0;
+	kernel_pages = data[0] % 32 ? 1UL << (data[0] % 32) : 0;
 	/* As long as the text, so that AddressSanitizer sees a read behind its end. */
 	copy = strndup((const char *)data + 1, size - 1);
 	text = copy;
@@ -138,9 +138,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	words = nr_requests;
 	check(words <= BOOT_HASH_REQUESTS);
-	check(boot_hash_pages(all_pages) || !all_pages);
+	check(boot_hash_pages(kernel_pages) || !kernel_pages);
 	for (i = 0; i < TABLES; i++)
-		check_table(i, all_pages);
+		check_table(i, kernel_pages);
 	check(nr_boot_hash_tables <= TABLES);
 	warn_unmatched_requests();
 	for (i = 0; i < words; i++)
