@@ -20,6 +20,7 @@ pytestmark = pytest.mark.long
 
 BOOTED = [name for name, one in FOREIGN.items() if one.qemu]
 MEMORY = "1G"  # some of it is high memory with 32 bits
+LOW_MEMORY = 896 << 20  # of i386, at most
 PATCHES = compose.patches()
 CONFIGS = (*build.BASE_GUEST, build.CONFIGS / "boothash.config")
 # {name: words for make} of the builds patch by patch.
@@ -47,7 +48,8 @@ def each(names):
 def boot(machine, script, append="", **options):
     one, kernel = machine
     ensure_packages("boot", one.emulator)
-    return vm.run(kernel, script, arch=one, mem=MEMORY, append=append, timeout=60, **options)
+    options = {"mem": MEMORY, "timeout": 60} | options
+    return vm.run(kernel, script, arch=one, append=append, **options)
 
 
 @each(FOREIGN)
@@ -69,6 +71,23 @@ def test_sizes(machine):
     tables = hashstats_file.parse(result.output)
     assert {name: tables[name]["buckets"] for name in SIZES} == SIZES
     assert {tables[name]["sized-by"] for name in SIZES} == {"command line"}
+
+
+@each(["i386-pae"])
+def test_tables_leave_low_memory(machine):
+    """They cannot be in high memory, which is most of the memory here."""
+    words = ",".join(f"{name}:64M" for name in ("dentry", "inode", "mount", "mountpoint"))
+    result = boot(machine, "cat /proc/hashstats", f"hash_entries={words}", mem="4G")
+    tables = hashstats_file.parse(result.output)
+    assert sum(table["bytes"] for table in tables.values()) <= LOW_MEMORY // 4
+    assert "expected at most 1/4 of memory for all tables" in result.console
+
+
+@each(["i386-pae"])
+def test_memory_that_comes_later_does_not_overflow(machine):
+    append = "hash_memory=4096G hash_entries=page:auto"
+    tables = hashstats_file.parse(boot(machine, "cat /proc/hashstats", append).output)
+    assert tables["page"]["bytes"] >= 16 << 20
 
 
 @each(BOOTED)
