@@ -2,9 +2,8 @@
 """Cache lines that move between CPUs: tables of all operations, objects and locks."""
 
 from bench.cases import lines as bench_lines
-from report.page import Picture, simple_table, wrapped
+from report.page import KEPT_PICTURE, Picture, simple_table, wrapped
 
-PICTURE = "hashstats-results-{}.svg"
 # Shown of an operation: what makes up at least this part of its transfers.
 PART = 0.04
 # Locks that saturate with more CPUs than anybody has are left out.
@@ -37,7 +36,7 @@ def section(of):
         "share moves because of its neighbours only."
     )
     yield simple_table(("operation: object", *SIDES), list(objects(result)))
-    yield Picture("lines", "Transfers of cache lines by object, with 16 CPUs.").text(PICTURE)
+    yield Picture("lines", "Transfers of cache lines by object, with 16 CPUs.").text(KEPT_PICTURE)
     yield wrapped(
         f"Locks with {most} CPUs: instructions that all locks of this name are held in an "
         "operation, lines that move meanwhile, and the number of CPUs that saturate the one that "

@@ -13,6 +13,8 @@ MODEL = "by a model"
 COUNTED = "arithmetic"
 TEXT = "in words"
 OPEN = "not run"
+# File of a picture that is stored beside the pages.
+KEPT_PICTURE = "documents-{}.svg"
 
 
 @dataclass

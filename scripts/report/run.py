@@ -26,14 +26,23 @@ from report import htree as report_htree
 from report import mbcache as report_mbcache
 from report import pagecache as report_pagecache
 from report import wakeups as report_wakeups
-from report.page import LICENSE, OPEN, Section, Table, heading, list_table, simple_table, wrapped
+from report.page import (
+    KEPT_PICTURE,
+    LICENSE,
+    OPEN,
+    Section,
+    Table,
+    heading,
+    list_table,
+    simple_table,
+    wrapped,
+)
 from report.quoted_values import DOCUMENTS as DOCUMENTATION
 from report.stored import RESULTS, Results, machines, of_base
 from series import source, topics
 
 FOLDER = BUILD / "report"
 PAGE = Path("results/documents.rst")
-KEPT_PICTURE = "documents-{}.svg"
 # In the order of the documents.
 DOCUMENTS = (report_citi, report_wakeups, report_mbcache, report_pagecache, report_htree)
 # Benchmark -> its picture: the program that draws, and what gives it rows.

@@ -71,6 +71,18 @@ def test_documentation_is_what_was_measured(results):
         assert (common.ROOT / run.PAGE).with_name(f"{name}.rst").read_text() == text
 
 
+def test_each_picture_of_a_page_is_there():
+    pages = [*common.ROOT.glob("results/*.rst"), *common.ROOT.glob("Documentation/**/*.rst")]
+    named = {
+        page.parent / name
+        for page in pages
+        for name in re.findall(r"^\.\. (?:kernel-)?figure:: (.+)$", page.read_text(), re.M)
+    }
+    assert named and not [path for path in named if not path.is_file()]
+    # A picture that no page shows is not kept.
+    assert not {*common.ROOT.glob("results/*.svg")} - named
+
+
 def test_quotes_are_no_markup(results):
     for text in run.pages(results, "results", run.KEPT_PICTURE, run.other_bases()).values():
         assert "`" not in re.sub(r"``[^`]+``", "", text)
