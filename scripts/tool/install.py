@@ -42,17 +42,26 @@ def files(zsh: Path = ZSH_LOCAL) -> Files:
 
 
 def install_files(root: Path, wanted: Files) -> None:
-    """Copy everything below root; what was there is replaced."""
+    """Copy everything below root, over an older hashstats but over no other program."""
+    link = root / LINK
+    if os.path.lexists(link) and not is_ours(link):
+        die(
+            f"{link}: there already, and not the link to {LINKED} that make install-tools "
+            "makes; move it away, or set PREFIX= to another folder"
+        )
     for target, source in wanted.items():
         path = root / target
         make_folder(path.parent)
         path.unlink(missing_ok=True)
         shutil.copyfile(source, path)
         path.chmod(0o755 if os.access(source, os.X_OK) else 0o644)
-    link = root / LINK
     make_folder(link.parent)
     link.unlink(missing_ok=True)
     link.symlink_to(LINKED)
+
+
+def is_ours(link: Path) -> bool:
+    return os.path.islink(link) and os.readlink(link) == LINKED
 
 
 def make_folder(path: Path) -> None:
@@ -65,13 +74,19 @@ def make_folder(path: Path) -> None:
 
 def uninstall_files(root: Path, wanted: Files) -> None:
     """Remove what install_files() made, and folders that only we have."""
-    for target in (LINK, *wanted):
-        (root / target).unlink(missing_ok=True)
+    for target in there(root, wanted):
+        (root / target).unlink()
     for folder in (OWN, DOC):
         # The bytecode that Python kept beside the modules.
         for cache in (root / folder).rglob("__pycache__"):
             shutil.rmtree(cache)
         remove_empty(root / folder)
+
+
+def there(root: Path, wanted: Files) -> list[Path]:
+    """Which files of install_files() are below root."""
+    link = [LINK] if is_ours(root / LINK) else []
+    return link + [target for target in wanted if os.path.lexists(root / target)]
 
 
 def remove_empty(folder: Path) -> None:
@@ -109,5 +124,8 @@ def install() -> None:
 
 def uninstall() -> None:
     root = place()
+    if not there(root, files()):
+        print(f"  nothing to remove: hashstats is not installed below {root}")
+        return
     allowed(uninstall_files, root)
-    print(f"  removed: {root / LINK}")
+    print(f"  removed: hashstats below {root}")

@@ -128,12 +128,42 @@ def test_modes_do_not_follow_the_umask(tmp_path):
 
 def test_again_over_the_old(installed, tmp_path):
     before = paths(installed)
-    (installed / "bin/hashstats").unlink()
-    (installed / "bin/hashstats").write_text("something else")
+    (installed / "share/hashstats/hashstats").write_text("an older one")
     done = make("install-tools", DESTDIR=tmp_path, PREFIX="/opt/own")
     assert done.returncode == 0
     assert paths(installed) == before
     assert (installed / "bin/hashstats").is_symlink()
+    works(
+        installed / "bin/hashstats", installed / "share/doc/boothash-tools/samples/citi-1.hashstats"
+    )
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_another_program_of_that_name_stays(tmp_path, kind):
+    other = tmp_path / "bin/hashstats"
+    other.parent.mkdir()
+    if kind == "file":
+        other.write_text("somebody else's")
+    else:
+        other.symlink_to("/opt/other/hashstats")
+    done = make("install-tools", PREFIX=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"boothash: {other}: there already, and not the link to ../share")
+    assert paths(tmp_path) == {"bin/hashstats"}
+    done = make("uninstall-tools", PREFIX=tmp_path)
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"  nothing to remove: hashstats is not installed below {tmp_path}\n",
+    )
+    assert paths(tmp_path) == {"bin/hashstats"}
+
+
+def test_uninstall_keeps_a_program_that_replaced_the_link(installed, tmp_path):
+    (installed / "bin/hashstats").unlink()
+    (installed / "bin/hashstats").write_text("somebody else's")
+    done = make("uninstall-tools", DESTDIR=tmp_path, PREFIX="/opt/own")
+    assert (done.returncode, done.stdout) == (0, f"  removed: hashstats below {installed}\n")
+    assert paths(installed) == {"bin/hashstats"}
 
 
 def test_uninstall_leaves_nothing_of_ours(installed, tmp_path):
