@@ -7,8 +7,12 @@ SCRIPT = $(PYTHON) scripts/cli.py
 export PYTHONDONTWRITEBYTECODE = 1
 
 # What a user may set, handed to the scripts as environment.
-export KERNEL BASE TOPIC MEM CPUS APPEND QUICK LONG FORCE CONFIG DEBUG PREFIX DESTDIR \
-	RESULTS KEEP TESTS SUITES KERNEL_URL KERNEL_SHA256 FLAVOUR ARCH SEED V
+VARIABLES = KERNEL KERNEL_URL KERNEL_SHA256 BASE TOPIC MEM CPUS SUITES APPEND QUICK LONG \
+	FORCE CONFIG FLAVOUR DEBUG PREFIX DESTDIR RESULTS KEEP TESTS ARCH SEED V
+export $(VARIABLES)
+# Make ignores a misspelt name.  Those of a make that calls this one are its own affair.
+GIVEN = $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
+UNKNOWN := $(if $(MAKELEVEL:0=),,$(filter-out $(VARIABLES) PYTHON ACCEL SHELL MAKEFLAGS %_proxy,$(GIVEN)))
 
 .PHONY: help python setup tree export mail check-series check-bases kernel deb boot shell \
 	kunit lint test test-long test-arch test-machine bench bench-compare report \
@@ -90,6 +94,7 @@ help:
 
 # Python does everything else, the installing of packages too.
 python:
+	$(if $(UNKNOWN),echo "boothash: $(UNKNOWN): no such variable; accepted: $(VARIABLES) PYTHON" >&2; exit 2)
 	command -v $(PYTHON) >/dev/null || { \
 		echo "  install python3"; \
 		if [ "$$(id -u)" = 0 ]; then sudo=; \

@@ -115,6 +115,35 @@ def test_help_names_every_variable():
     assert read - UNLISTED == VARIABLES
 
 
+def test_make_accepts_every_variable():
+    assert "no such variable" not in printed(
+        "-n", "-j2", "lint", *(f"{name}=1" for name in VARIABLES)
+    )
+
+
+@pytest.mark.parametrize(
+    "words,name",
+    [
+        (["deb", "FLAVOR=cloud"], "FLAVOR"),
+        (["install-tools", "PREFX=/usr", "APPEND=word more=less"], "PREFX"),
+        (["bench", "NAME=atomics"], "NAME"),
+    ],
+)
+def test_misspelt_variable_is_named(words, name):
+    done = make(*words)
+    first, *rest = done.stderr.splitlines()
+    assert first.startswith(f"boothash: {name}: no such variable; accepted: KERNEL ")
+    assert done.returncode == 2 and done.stdout == "" and all("***" in line for line in rest)
+
+
+def test_variables_of_a_make_that_calls_this_one_are_not_ours(tmp_path):
+    (tmp_path / "Makefile").write_text(f"all:\n\t@$(MAKE) -n -C {ROOT} lint\n")
+    done = subprocess.run(
+        ["make", "-C", tmp_path, "CC=gcc"], text=True, capture_output=True, env={"PATH": "/usr/bin"}
+    )
+    assert done.returncode == 0 and "no such variable" not in done.stdout
+
+
 def test_clean_refuses_to_drop_work(tmp_path):
     toy = Toy(tmp_path)
     toy.good("tree")
