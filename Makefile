@@ -2,6 +2,7 @@
 # Every verb of this repository; the work is done by the scripts.
 
 PYTHON ?= python3
+PYTHONS = accepted: Python 3.11 or newer
 SCRIPT = $(PYTHON) scripts/cli.py
 # Bytecode stays out of the source folders.
 export PYTHONDONTWRITEBYTECODE = 1
@@ -90,12 +91,15 @@ help:
 	echo "  TESTS='...'        test: only these files, or words for pytest"
 	echo "  ARCH=arm64         test-arch: only this architecture, such as i386, s390x, arm64-64k"
 	echo "  SEED=1             test-long: seed of the first random configuration"
+	echo "  PYTHON=python3     Python that runs the scripts, version 3.11 or newer"
 	echo "  V=1                show the output of what runs"
 
 # Python does everything else, the installing of packages too.
 python:
 	$(if $(UNKNOWN),echo "boothash: $(UNKNOWN): no such variable; accepted: $(VARIABLES) PYTHON" >&2; exit 2)
 	command -v $(PYTHON) >/dev/null || { \
+		[ "$(PYTHON)" = python3 ] || { \
+			echo "boothash: PYTHON=$(PYTHON): not found; $(PYTHONS)" >&2; exit 2; }; \
 		echo "  install python3"; \
 		if [ "$$(id -u)" = 0 ]; then sudo=; \
 		elif command -v sudo >/dev/null; then sudo=sudo; \
@@ -103,8 +107,10 @@ python:
 		{ $$sudo apt-get -qq update; \
 		  $$sudo apt-get -qq -y install --no-install-recommends python3; } >/dev/null \
 		|| { echo "boothash: apt-get could not install python3" >&2; exit 2; }; }
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "boothash: $(PYTHON) is $$($(PYTHON) -V 2>&1); accepted: Python 3.11 or newer (PYTHON=...)" >&2; exit 2; }
+	case "$$($(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null)" in \
+	True) ;; \
+	False) echo "boothash: PYTHON=$(PYTHON): is $$($(PYTHON) -V 2>&1); $(PYTHONS)" >&2; exit 2 ;; \
+	*) echo "boothash: PYTHON=$(PYTHON): does not run; $(PYTHONS)" >&2; exit 2 ;; esac
 
 # Each verb is a function in scripts/; cli.py knows which.
 setup tree export mail check-series check-bases kernel deb boot shell kunit lint test test-long \
