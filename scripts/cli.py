@@ -7,7 +7,17 @@ import io
 import os
 import sys
 
-from common import DISK_FULL, Failure, die
+from common import BUILD, DISK_FULL, Failure, die
+
+# Errors of a file that say what the user must change.
+FILE_ERRORS = {
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+}
 
 # Verb of the Makefile: module and function that does it.
 VERBS = {
@@ -69,9 +79,15 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            said = DISK_FULL
+        elif error.errno in FILE_ERRORS and error.filename:
+            said = f"{error.filename}: {error.strerror}"
+            if str(error.filename).startswith(str(BUILD)):
+                said += f"; accepted: a folder {BUILD} in which this user can write"
+        else:
             raise
-        print(f"boothash: {DISK_FULL}", file=sys.stderr)
+        print(f"boothash: {said}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("boothash: interrupted", file=sys.stderr)

@@ -2,6 +2,7 @@
 """make help names every verb, and each verb leads to a function of a script."""
 
 import ast
+import errno
 import importlib
 import re
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 import cli
 from bench.run import BENCHMARKS
+from common import BUILD, DISK_FULL
 from toykernel import ROOT, Toy
 
 # What serves other targets and has no line in help.
@@ -142,6 +144,42 @@ def test_variables_of_a_make_that_calls_this_one_are_not_ours(tmp_path):
         ["make", "-C", tmp_path, "CC=gcc"], text=True, capture_output=True, env={"PATH": "/usr/bin"}
     )
     assert done.returncode == 0 and "no such variable" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "error,said",
+    [
+        (
+            PermissionError(errno.EACCES, "Permission denied", f"{BUILD}/log"),
+            f"{BUILD}/log: Permission denied; accepted: a folder {BUILD} in which this user can write",
+        ),
+        (OSError(errno.EROFS, "Read-only file system", "/x"), "/x: Read-only file system"),
+        (OSError(errno.ENOSPC, "No space left on device"), DISK_FULL),
+    ],
+)
+def test_file_that_cannot_be_written_is_one_line(monkeypatch, capsys, error, said):
+    def call(words):
+        raise error
+
+    monkeypatch.setattr(cli, "call", call)
+    assert cli.main() == 2
+    assert capsys.readouterr().err == f"boothash: {said}\n"
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError(errno.ENOENT, "no", "/x"), OSError(5, "io")])
+def test_other_errors_of_files_keep_their_traceback(monkeypatch, error):
+    def call(words):
+        raise error
+
+    monkeypatch.setattr(cli, "call", call)
+    with pytest.raises(OSError):
+        cli.main()
+
+
+def test_build_that_is_a_file_is_named(tmp_path):
+    toy = Toy(tmp_path)
+    (toy.repo / "build").write_text("")
+    assert f"{toy.repo}/build" in toy.refused("tree")
 
 
 def test_clean_refuses_to_drop_work(tmp_path):
