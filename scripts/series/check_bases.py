@@ -15,6 +15,7 @@ def check() -> int:
     """make check-bases: a line for each patch, and 1 if one does not apply."""
     if not setting("KERNEL"):
         die("check-bases: KERNEL=PATH names the kernel to try; a tree or tarball of any version")
+    source.any_version = True
     linux, series = f"Linux {source.any_tree().version}", compose.patches()
     compose.check_brings(series, source.any_repo())
     with step(f"try {len(series)} patches for {source.base_name()} on {linux}"):

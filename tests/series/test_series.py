@@ -618,6 +618,13 @@ def test_patch_that_mainline_has_is_named(topics):
     assert "01-later.patch: is in this kernel already" in said.stdout
 
 
+def test_check_bases_takes_any_version(topics):
+    line = topics.refused("check-bases", KERNEL="/nowhere")
+    assert line.endswith(
+        "KERNEL=/nowhere: no such file or folder; accepted: a tree or tarball of Linux"
+    )
+
+
 def test_check_bases_asks_for_a_kernel(topics):
     assert "KERNEL=PATH names the kernel to try" in topics.refused("check-bases", KERNEL="")
 
