@@ -7,8 +7,11 @@ import io
 import os
 import sys
 
-from common import BUILD, DISK_FULL, Failure, die
+from common import BUILD, DISK_FULL, Failure, die, flag
 
+# Refused with a wrong value before any work, also by targets that do not read them.
+# Not DEBUG: many environments have one for other programs, and only deb reads it.
+SWITCHES = ("FORCE", "KEEP", "LONG", "QUICK", "V")
 # Errors of a file that say what the user must change.
 FILE_ERRORS = {
     errno.EACCES,
@@ -60,6 +63,8 @@ def function(argv: list[str]) -> tuple[str, list[str]]:
 
 def call(argv: list[str]) -> object:
     place, arguments = function(argv)
+    for name in SWITCHES:
+        flag(name)
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)(*arguments)
 

@@ -5,7 +5,7 @@ import os
 import shlex
 from typing import NoReturn
 
-from common import BUILD, ROOT, die, flag, setting
+from common import BUILD, ROOT, die, setting
 from common.packages import ensure_packages, ensure_venv
 from kernel import architectures, configurations
 
@@ -16,9 +16,8 @@ WORKERS = "--numprocesses=2"
 
 
 def pytest(marker: str, *options: str) -> NoReturn:
-    # Bad values would end pytest with a traceback, some of them after hours.
+    # A bad value would end pytest with a traceback, after hours.
     configurations.seeds()
-    flag("KEEP")
     tests = words()
     ensure_packages("source", "build", "boot", "check", "picture")
     venv = ensure_venv()

@@ -99,21 +99,35 @@ def test_bad_setting_of_tests_is_named(setting, said):
     assert done.stderr.splitlines()[0].startswith(f"boothash: {said}")
 
 
+@pytest.mark.parametrize("setting", ["V=x", "FORCE=maybe"])
+@pytest.mark.parametrize("verb", ["tree", "uninstall-tools", "bench-none"])
+def test_bad_switch_is_named_by_each_verb(verb, setting):
+    done = make(verb, setting, "DESTDIR=/nowhere")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"boothash: {setting}: not a switch; accepted: 1 or 0\n")
+
+
 def test_help_names_every_benchmark():
     listed = re.search(r"\bmake bench-NAME [^(]*\(([^)]*)\)", HELP)[1]
     assert sorted(re.findall(r"\w+", listed)) == sorted(BENCHMARKS)
 
 
-def read_by(path):
-    """Names of variables that a script reads with setting() or flag()."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        match node:
-            case ast.Call(ast.Name("setting" | "flag"), [ast.Constant(name), *_]):
-                yield name
+def read_by(*functions):
+    """Names of variables that scripts read with setting() or flag()."""
+    for path in (ROOT / "scripts").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Call(ast.Name(function), [ast.Constant(name), *_]):
+                    if function in functions:
+                        yield name
+
+
+def test_every_switch_is_checked_first():
+    assert {*cli.SWITCHES, "DEBUG"} == set(read_by("flag"))
 
 
 def test_help_names_every_variable():
-    read = {name for path in (ROOT / "scripts").rglob("*.py") for name in read_by(path)}
+    read = set(read_by("setting", "flag"))
     assert read - UNLISTED | {"PYTHON"} == VARIABLES
 
 
