@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from common import BUILD, StrPath, die, run, setting, step
 from common.packages import ensure_packages
 from guest import limits, vm
 from kernel import build
+from series import compose, gitcmd, source
 
 Suites = dict[str, dict[str, str]]  # suite, case, status
 
@@ -81,15 +82,43 @@ def problems(suites: Suites, name: str, least: dict[str, int]) -> list[str]:
     return found
 
 
+def suites_of_guest() -> set[str]:
+    """Names of the suites in the guest's kernel: those of the series and of ext4."""
+    brought = {name for patch in compose.patches() for name in patch.brings}
+    lines = gitcmd.git(
+        "grep",
+        "--no-color",
+        "-hA4",
+        "struct kunit_suite .* = {",
+        compose.compose(),
+        "--",
+        "fs/ext4",
+        *sorted(brought),
+        repo=source.base_repo(),
+        check=False,
+    ).stdout
+    return set(re.findall(r'\.name\s*=\s*"([^"]+)"', lines))
+
+
+def refuse_unknown(wanted: list[str], known: Iterable[str]) -> None:
+    for name in wanted:
+        if name not in known:
+            die(
+                f"SUITES={' '.join(wanted)}: no suite {name!r}; accepted: {' '.join(sorted(known))}"
+            )
+
+
 def kunit() -> int:
     """make kunit: run the suites in one guest; its status is kunit.py's."""
+    wanted = setting("SUITES").split()
+    if wanted:
+        refuse_unknown(wanted, suites_of_guest())
     ensure_packages("boot")
     options: dict[str, Any] = {
         "cpus": limits.cpus(setting("CPUS", "2")),
         "mem": f"{limits.memory(setting('MEM', '1G')) >> 10}K",
         "append": f"kunit.enable=1 {setting('APPEND')}",
     }
-    wanted = setting("SUITES").split()
     kernel = build.patched()
     accel = vm.accelerator(kernel)
     print(f"  {accel}", flush=True)
@@ -123,11 +152,7 @@ def only(console: str, wanted: list[str]) -> str:
             console[verdict.end(1) : verdict.end()],
         )
         start = verdict.end()
-    for name in wanted:
-        if name not in found:
-            die(
-                f"SUITES={' '.join(wanted)}: no suite {name!r}; accepted: {' '.join(sorted(found))}"
-            )
+    refuse_unknown(wanted, found)
     kept = "".join(
         f"{before}{number}{after}"
         for number, (before, after) in enumerate((found[name] for name in dict.fromkeys(wanted)), 1)

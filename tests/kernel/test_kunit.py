@@ -54,6 +54,11 @@ def test_only_the_suites_that_are_asked_for(kernel, console, tmp_path):
     assert "error" not in text.splitlines()[-1]
 
 
+def test_names_of_suites_are_known_beforehand(console):
+    # kunit.only() with all of them fails if one is missing.
+    kunit.only(console, sorted(kunit.suites_of_guest()))
+
+
 def test_unknown_suite_is_named(console):
     with pytest.raises(common.Failure, match="no suite 'mbcashe'; accepted: .*mbcache"):
         kunit.only(console, ["mbcashe"])

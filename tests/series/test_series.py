@@ -190,6 +190,15 @@ def test_missing_patch_is_named(toy):
     assert "series/toys/series names 02-mm-filemap.patch, but there is no" in toy.refused("tree")
 
 
+def test_unknown_suite_is_refused_before_the_build(toy):
+    suite = 'static struct kunit_suite suite = {\n\t.name\t\t= "first",\n};\n'
+    (toy.repo / "mm/first.c").write_text("/* SPDX-License-Identifier: GPL-2.0 */\n" + suite)
+    write_files(toy.kernel, {"fs/ext4/a-test.c": suite.replace("first", "ext4_a")})
+    line = toy.refused("kunit", SUITES="first third")
+    assert line == "boothash: SUITES=first third: no suite 'third'; accepted: ext4_a first"
+    assert not toy.src.exists()
+
+
 # --- the base kernel -------------------------------------------------------
 
 
