@@ -107,6 +107,12 @@ def test_bad_switch_is_named_by_each_verb(verb, setting):
     assert done.stderr.startswith(f"boothash: {setting}: not a switch; accepted: 1 or 0\n")
 
 
+def test_bad_debug_is_refused_before_the_packages_are_built():
+    done = make("deb", "DEBUG=maybe")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("boothash: DEBUG=maybe: not a switch; accepted: 1 or 0\n")
+
+
 def test_help_names_every_benchmark():
     listed = re.search(r"\bmake bench-NAME [^(]*\(([^)]*)\)", HELP)[1]
     assert sorted(re.findall(r"\w+", listed)) == sorted(BENCHMARKS)
