@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 # What a user may set, handed to the scripts as environment.
 VARIABLES = KERNEL KERNEL_URL KERNEL_SHA256 BASE TOPIC MEM CPUS SUITES APPEND QUICK LONG \
-	FORCE CONFIG FLAVOUR DEBUG PREFIX DESTDIR RESULTS KEEP TESTS ARCH SEED V
+	FORCE CONFIG FLAVOUR DEBUG PREFIX DESTDIR RESULTS KEEP TESTS ARCH SEED LTP V
 export $(VARIABLES)
 # Make ignores a misspelt name.  Those of a make that calls this one are its own affair.
 GIVEN = $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
@@ -91,6 +91,7 @@ help:
 	echo "  TESTS='...'        test: only these files, or words for pytest"
 	echo "  ARCH=arm64         test-arch: only this architecture, such as i386, s390x, arm64-64k"
 	echo "  SEED=1             test-long: seed of the first random configuration"
+	echo "  LTP=/opt/ltp       test-long: an installed LTP to run, too"
 	echo "  PYTHON=python3     Python that runs the scripts, version 3.11 or newer"
 	echo "  V=1                show the output of what runs"
 
