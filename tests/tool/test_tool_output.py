@@ -2,11 +2,14 @@
 """hashstats and a place for its output that does not take it."""
 
 import os
+import stat
 import subprocess
 import sys
 
 import pytest
 import test_tool_corpus as corpus
+
+from toyhashstats import file, hashstats, said, table
 
 COMMANDS = {
     "show": ["show", "-f", "FILE"],
@@ -76,3 +79,61 @@ def test_any_encoding_of_the_terminal(command, encoding, call):
 def test_openmetrics_are_utf_8_whatever_the_terminal(call):
     done = call("openmetrics", PYTHONIOENCODING="latin-1")
     assert 'sized_by="minim\u00fcm"' in done.stdout.decode()
+
+
+# --- a file that is named ---------------------------------------------------------
+
+CROWDED = file(table("dentry", 0, 0, 0, 0, 0, 0, 0, 1024))
+# Commands whose next word is a file that they replace.
+REPLACING = {
+    "openmetrics": ["openmetrics", "-f", "-", "-o"],
+    "grub": ["advise", "-f", "-", "--apply-grub", "--yes", "--grub-file"],
+}
+every_replacing = pytest.mark.parametrize("words", REPLACING.values(), ids=REPLACING)
+
+
+@every_replacing
+def test_link_stays_and_its_target_is_replaced(words, tmp_path):
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there/target", tmp_path / "link"
+    link.symlink_to("there/target")
+    for _ in range(2):  # without a target, then with one
+        said(*words, link, text=CROWDED)
+        assert link.is_symlink() and "hash" in target.read_text()
+        target.write_text("old")
+    assert os.listdir(tmp_path / "there") == ["target"]
+
+
+@every_replacing
+def test_fifo_is_written_to(words, tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        said(*words, fifo, text=CROWDED)
+        assert b"hash" in os.read(reader, 1 << 20)
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+
+
+@pytest.mark.parametrize("minor,status", [(3, 0), (7, 2)], ids=["null", "full"])
+@every_replacing
+def test_device_is_written_to(words, minor, status, tmp_path):
+    node = tmp_path / "node"
+    try:
+        os.mknod(node, stat.S_IFCHR | 0o600, os.makedev(1, minor))
+    except PermissionError:
+        pytest.skip("only root makes device nodes")
+    done = hashstats(*words, node, text=CROWDED)
+    assert (done.returncode, done.stderr.count("\n")) == (status, bool(status))
+    assert stat.S_ISCHR(node.stat().st_mode) and os.listdir(tmp_path) == ["node"]
+
+
+def test_link_to_standard_output(tmp_path):
+    """As /dev/stdout, which no test may put at risk."""
+    link = tmp_path / "stdout"
+    link.symlink_to("/proc/self/fd/1")
+    words = ["openmetrics", "-f", "-"]
+    assert said(*words, "-o", link, text=CROWDED) == said(*words, text=CROWDED)
+    assert link.is_symlink()

@@ -18,12 +18,20 @@ def refused(path, error):
 
 
 def replace(path, text):
-    """A file for others: whole or still the old one, whenever it is read."""
+    """A file for others: whole or still the old one, whenever it is read.
+
+    A link stays and its target is replaced; a device or a FIFO is written to.
+    """
     temporary = None
     try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            return
+        target = os.path.realpath(path)
         with tempfile.NamedTemporaryFile(
             "w",
-            dir=os.path.dirname(path) or ".",
+            dir=os.path.dirname(target),
             prefix=".hashstats.",
             encoding="utf-8",
             delete=False,
@@ -31,7 +39,7 @@ def replace(path, text):
             temporary = file.name
             file.write(text)
             os.fchmod(file.fileno(), READABLE)
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except OSError as error:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
