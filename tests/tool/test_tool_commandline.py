@@ -71,6 +71,30 @@ def test_diff_wants_before_only():
     assert "required: BEFORE;" in hashstats("diff").stderr
 
 
+@pytest.mark.parametrize(
+    "words,option",
+    [
+        (["show", "-f", ""], "-f/--file"),
+        (["show", "--core="], "--core"),
+        (["show", "--kallsyms=", "-f", AFTER], "--kallsyms"),
+        (["show", "--sort=", "-f", AFTER], "--sort"),
+        (["hist", "dentry", "-f", AFTER, "-f", ""], "-f/--file"),
+        (["hist", "dentry", "-f", AFTER, "--png", ""], "--png"),
+        (["openmetrics", "-f", AFTER, "-o", ""], "-o/--output"),
+        (["advise", "-f", AFTER, "--memory", ""], "--memory"),
+        (["advise", "-f", AFTER, "--apply-grub", "--grub-file", ""], "--grub-file"),
+        (["record", "-f", AFTER, "-o", ""], "-o/--output"),
+        (["diff", AFTER, ""], "[AFTER] [TABLE ...]"),
+    ],
+    ids=str,
+)
+def test_empty_value_is_refused(words, option):
+    """An empty variable of a script is not the same as no option."""
+    done = hashstats(*words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f"argument {option}: expected one argument, not ''" in done.stderr
+
+
 def test_nothing_is_suggested_for_a_word_like_none():
     assert "mean" not in hashstats("xyzzy", "-f", AFTER).stderr
     assert "accepted: dentry" in hashstats("xyzzy", "-f", AFTER).stderr

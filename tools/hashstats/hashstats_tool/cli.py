@@ -62,6 +62,12 @@ GOOD, BAD_STATE, UNUSABLE, STOPPED = 0, 1, 2, 130
 class Parser(argparse.ArgumentParser):
     """One line for a bad command line, in the form of all our complaints."""
 
+    def _get_value(self, action, text):
+        # Else '' would count as an option that is not given.
+        if not text:
+            raise argparse.ArgumentError(action, "expected one argument, not ''")
+        return super()._get_value(action, text)
+
     def error(self, message):
         if not message.isprintable():
             message = ascii(message)
