@@ -9,6 +9,7 @@ import struct
 import sys
 
 import pytest
+import test_tool_corpus as corpus
 
 from toycore import BASE, SIZE, STRUCTS, TEXT, ToyCore, btf
 from toyhashstats import FOLDER, hashstats, said
@@ -262,6 +263,15 @@ def test_hidden_symbols(tmp_path):
     symbols.write_text(ToyCore().usual().kallsyms(hidden=True))
     line = refused("show", "--core", core, "--kallsyms", symbols)
     assert "it has no addresses" in line
+
+
+def test_symbols_without_an_end(tmp_path):
+    core, symbols = ToyCore().usual().files(tmp_path)
+    symbols.unlink()
+    symbols.symlink_to("/dev/zero")
+    words = ["show", "--core", core, "--kallsyms", symbols]
+    done = corpus.hashstats(*words, wrapper=["prlimit", f"--as={corpus.MEMORY}"])
+    assert "it has no addresses" in corpus.complaint(done)
 
 
 def test_an_old_kernel(toy):

@@ -399,6 +399,38 @@ def test_standard_input_is_closed():
     complaint(done)
 
 
+# --- input without an end ---------------------------------------------------------
+
+ENDLESS = {
+    "zeros": ("cat /dev/zero", 1),
+    "line": ("printf 'version: 1\\ncounting: '; cat /dev/zero", 2),
+    "short lines": ("yes", None),
+    "copy of a recording": ("printf 'recording: 1\\n=== 1.000\\n'; yes x: y", None),
+}
+MEMORY = 1 << 30  # bytes of address space
+
+
+@pytest.mark.parametrize("words", [["show", "-f"], ["report", "-f"], ["diff"]], ids=" ".join)
+@pytest.mark.parametrize("name", ENDLESS)
+def test_input_without_an_end(name, words, tmp_path):
+    """A FIFO, so that no command can tell beforehand."""
+    text, line = ENDLESS[name]
+    fifo = str(tmp_path / "fifo")
+    os.mkfifo(fifo)
+    with subprocess.Popen(["sh", "-c", f"exec >{fifo}; {text}"], stderr=subprocess.DEVNULL):
+        said = complaint(hashstats(*words, fifo, wrapper=["prlimit", f"--as={MEMORY}"]))
+    assert "expected the text of /proc/hashstats" in said
+    assert line is None or numbered(said) == line
+
+
+def test_a_bug_is_no_verdict(saved, main, monkeypatch, capsys):
+    import hashstats_tool.show
+
+    monkeypatch.setattr(hashstats_tool.show, "run", lambda options: 1 / 0)
+    assert main(["--check", "-f", saved(GOOD.encode())]) == 2
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
 # --- what cannot be read at all -----------------------------------------------
 
 
@@ -571,10 +603,11 @@ def test_error_in_a_later_copy_has_its_line_in_the_file(saved):
     assert numbered(said) == SECOND_COPY - 1 + where("objects")
 
 
+@pytest.mark.parametrize("tail", [b"", bytes(1 << 20)], ids=["end", "zeros"])
 @pytest.mark.parametrize("command", ["report", "advise"])
-def test_last_copy_that_was_cut_off_is_passed_over(command, saved):
-    """What was recorded before a crash counts."""
-    done = hashstats(command, "-f", saved(RECORDING[:-30].encode()))
+def test_last_copy_that_was_cut_off_is_passed_over(command, tail, saved):
+    """What was recorded before a crash counts; file systems may leave zeros."""
+    done = hashstats(command, "-f", saved(RECORDING[:-30].encode() + tail))
     said = done.stderr.decode()
     assert done.returncode == 0 and done.stdout
     assert said.count("\n") == 1 and "last copy" in said

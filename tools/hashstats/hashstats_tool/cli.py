@@ -3,7 +3,7 @@
 
 0	done
 1	with --check: a table is crowded or skewed
-2	the command line or the input is unusable, or the output cannot be written
+2	the command line or the input is unusable, the output cannot be written, a bug
 130	interrupted by Ctrl-C; watch on a terminal also by SIGTERM or SIGHUP
 
 A command is a module with HELP, options(parser) and run(options), which returns
@@ -201,6 +201,10 @@ def main(words):
     except OSError as error:
         forget_output()
         print(f"hashstats: output: {error.strerror}; expected a place to write to", file=sys.stderr)
+        return UNUSABLE
+    except Exception:
+        # A bug, or too little memory. Python's own status, 1, means a crowded table.
+        sys.excepthook(*sys.exc_info())
         return UNUSABLE
 
 

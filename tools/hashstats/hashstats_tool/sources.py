@@ -17,6 +17,7 @@ KERNEL = "/proc/hashstats"
 MEMORY = "/proc/kcore"
 LIVE = (KERNEL, MEMORY)  # of this machine, now
 LONGEST_NOTE = 400  # letters
+LARGEST_COPY = 8 << 20  # bytes; more than 5000 tables
 SOURCES = ("auto", "proc", "kcore")
 # An ELF file; makedumpfile's formats.
 CORE_MAGICS = (b"\x7fELF", b"KDUMP   ", b"DISKDUMP", b"makedumpfile\0")
@@ -86,10 +87,10 @@ def lines(path):
         if path == "-":
             if sys.stdin is None:
                 raise Complaint("standard input is closed; accepted: -f FILE")
-            yield from sys.stdin.buffer
+            yield from bounded(sys.stdin.buffer, path)
             return
         with open(path, "rb") as file:
-            yield from file
+            yield from bounded(file, path)
     except PermissionError:
         hint = (
             "it is for root; accepted: run as root, or -f FILE for a saved copy"
@@ -109,6 +110,21 @@ def lines(path):
         raise Complaint(
             f"{quoted_path(name_of(path))}: {reason}, expected a readable copy of {KERNEL}"
         ) from None
+
+
+def bounded(file, path):
+    """The lines of an open file, unless a copy is larger than any real one."""
+    number = size = 0
+    while line := file.readline(LARGEST_COPY + 1):
+        number += 1
+        # Such a line begins the next copy of a recording.
+        size = 0 if line.startswith(b"=== ") else size + len(line)
+        if size > LARGEST_COPY:
+            raise Complaint(
+                f"{quoted_path(name_of(path))}, line {number}: a copy of more than 8 MiB, "
+                f"expected the text of {KERNEL}"
+            )
+        yield line
 
 
 def is_core(path):

@@ -116,7 +116,7 @@ class Source:
         if source:
             try:
                 with open(source, "rb") as file:
-                    found = kallsyms.Symbols(file.read())
+                    found = kallsyms.Symbols(file.read(kallsyms.MOST_TEXT))
             except OSError as error:
                 raise Complaint(
                     f"{source}: {error.strerror}, expected a copy of {kallsyms.PATH}"
