@@ -12,7 +12,7 @@ import pytest
 import test_tool_corpus as corpus
 
 from toycore import BASE, SIZE, STRUCTS, TEXT, ToyCore, btf
-from toyhashstats import FOLDER, hashstats, said
+from toyhashstats import FOLDER, SAMPLES, hashstats, said
 
 sys.path.insert(0, str(FOLDER))
 
@@ -20,6 +20,8 @@ from hashstats_tool.errors import Complaint
 from hashstats_tool.stock import btf as types
 from hashstats_tool.stock import catalog, chains, elf, kallsyms, memory, paging
 from hashstats_tool.stock.missing import BadAddress, Missing
+
+AFTER = SAMPLES / "after.hashstats"
 
 
 @pytest.fixture
@@ -324,6 +326,31 @@ def test_a_flat_dump(tmp_path):
 def test_options_that_exclude_each_other(tmp_path):
     line = refused("show", "--core", tmp_path / "x", "--source", "proc")
     assert "--core and --source proc; accepted: one of them" in line
+
+
+@pytest.mark.parametrize("command", [["show"], ["hist", "inode"], ["diff", AFTER]], ids=str)
+def test_a_file_and_a_core_exclude_each_other(command, tmp_path):
+    core, _ = ToyCore().usual().files(tmp_path)
+    assert "-f and --core; accepted: one" in refused(*command, "-f", AFTER, "--core", core)
+
+
+def test_a_core_is_after(toy):
+    """What diff compares with: no word names another file."""
+    done = hashstats("diff", AFTER, "after", *toy(ToyCore().usual()))
+    assert done.returncode == 2 and "no table 'after'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["show", "-f", AFTER], ["hist", "inode", "-f", AFTER], ["show", "-f", "-"]], ids=str
+)
+def test_symbols_are_for_a_core_only(words, tmp_path):
+    _, symbols = ToyCore().usual().files(tmp_path)
+    assert "hashstats: --kallsyms: " in refused(*words, "--kallsyms", symbols)
+
+
+def test_symbols_for_a_core_that_hist_reads(toy):
+    _, core, *symbols = toy(ToyCore().usual())
+    assert hashstats("hist", "inode", "-f", core, *symbols).returncode == 0
 
 
 def test_proc_is_asked_for_and_not_there():

@@ -95,6 +95,23 @@ def test_empty_value_is_refused(words, option):
     assert f"argument {option}: expected one argument, not ''" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "-f", "/none", "-f", AFTER],
+        ["-f", "/none", "show", "-f", AFTER],
+        ["diff", AFTER, "-f", "/none", "-f", AFTER],
+        ["show", "--core", "/none", "--core", AFTER],
+        ["show", "--core", "/none", "--kallsyms", "/none", "--kallsyms", AFTER],
+    ],
+    ids=str,
+)
+def test_file_that_would_not_be_read(words):
+    done = hashstats(*words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert ": given twice, expected it once" in done.stderr
+
+
 def test_nothing_is_suggested_for_a_word_like_none():
     assert "mean" not in hashstats("xyzzy", "-f", AFTER).stderr
     assert "accepted: dentry" in hashstats("xyzzy", "-f", AFTER).stderr

@@ -138,6 +138,7 @@ def parsed(command, words):
         parser.add_argument(
             "-f",
             "--file",
+            action=sources.Once,
             metavar="FILE",
             help="a saved copy, a crash dump or, for advise and report, a recording; - for "
             "standard input, except for watch and record",

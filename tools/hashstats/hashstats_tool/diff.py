@@ -33,7 +33,9 @@ def options(parser):
         metavar="[AFTER] [TABLE ...]",
         help="AFTER: later copy, - for standard input (default: this kernel); then tables",
     )
-    parser.add_argument("-f", "--file", metavar="FILE", help="the same as AFTER")
+    parser.add_argument(
+        "-f", "--file", action=sources.Once, metavar="FILE", help="the same as AFTER"
+    )
     parser.add_argument("--all", action="store_true", help="print each changed line of all tables")
 
 
@@ -56,8 +58,8 @@ def run(options):
 
 def after_and_tables(options, old):
     """The first word is AFTER, unless a table has this name."""
-    words = options.words
-    if options.file is None and words and words[0] not in {one.name for one in old}:
+    words, named = options.words, options.file or options.core
+    if not named and words and words[0] not in {one.name for one in old}:
         return words[0], words[1:]
     return options.file or options.default, words
 

@@ -36,7 +36,8 @@ def options(parser):
 
 
 def run(options):
-    files = options.file or [options.default]
+    files = [sources.with_symbols(path, options.kallsyms) for path in options.file or ()]
+    files = files or [options.default]
     if files.count("-") > 1:
         raise Complaint("standard input is named twice; accepted: once")
     if options.png:

@@ -5,6 +5,7 @@ A kernel without /proc/hashstats has the same figures in its memory, and so has
 a crash dump. Code that reads the text sees no difference.
 """
 
+import argparse
 import os
 import stat
 import sys
@@ -23,6 +24,15 @@ SOURCES = ("auto", "proc", "kcore")
 CORE_MAGICS = (b"\x7fELF", b"KDUMP   ", b"DISKDUMP", b"makedumpfile\0")
 
 
+class Once(argparse.Action):
+    """An option that the user may give once, since no second value is read."""
+
+    def __call__(self, parser, options, value, name=None):
+        if getattr(options, self.dest) is not None:
+            raise argparse.ArgumentError(self, "given twice, expected it once")
+        setattr(options, self.dest, value)
+
+
 class Core(str):
     """The path of a core file, and of the symbols of its kernel."""
 
@@ -37,9 +47,10 @@ def add_options(parser):
         help=f"proc: {KERNEL}; kcore: the memory of the running kernel; "
         "auto: the first that exists (default)",
     )
-    parser.add_argument("--core", metavar="FILE", help="read a crash dump")
+    parser.add_argument("--core", action=Once, metavar="FILE", help="read a crash dump")
     parser.add_argument(
         "--kallsyms",
+        action=Once,
         metavar="FILE",
         help="read missing symbols from FILE: a copy of the kernel's /proc/kallsyms, "
         "or its System.map",
@@ -48,8 +59,13 @@ def add_options(parser):
 
 def with_symbols(path, symbols):
     """A path; a core file if symbols are named for it."""
-    if path is None or path == "-" or not symbols:
+    if path is None or not symbols:
         return path
+    if os.path.exists(path) and not is_core(path) or path == "-":
+        raise Complaint(
+            f"--kallsyms: {quoted_path(name_of(path))} is no crash dump; "
+            "accepted: a crash dump for -f or --core"
+        )
     path = Core(path)
     path.symbols = symbols
     return path
@@ -57,6 +73,8 @@ def with_symbols(path, symbols):
 
 def chosen(options):
     """The path to read where the user names no file."""
+    if options.core and options.file:
+        raise Complaint("-f and --core; accepted: one of them")
     if options.core and options.source != "auto":
         raise Complaint(f"--core and --source {options.source}; accepted: one of them")
     path = Core(options.core or (MEMORY if options.source == "kcore" else KERNEL))
