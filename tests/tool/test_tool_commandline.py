@@ -34,6 +34,9 @@ from hashstats_tool import cli, counting, sources  # noqa: E402
         (["-V"], ["--version"]),
         (["help"], ["--help"]),
         (["help", "diff"], ["diff", "--help"]),
+        (["help", "help"], ["--help"]),
+        (["-q", "help"], ["--help"]),
+        (["-f", AFTER, "help", "diff"], ["diff", "--help"]),
     ],
     ids=str,
 )
@@ -62,9 +65,10 @@ def test_what_was_meant(words, meant):
     assert f"(did you mean {meant}?)" in done.stderr
 
 
-def test_options_of_a_command_before_it():
-    done = hashstats("-n", "1", "watch", "-f", AFTER)
-    assert done.returncode == 2 and "accepted: hashstats watch [OPTION]" in done.stderr
+@pytest.mark.parametrize("command", ["watch", "help"])
+def test_options_of_a_command_before_it(command):
+    done = hashstats("-n", "1", command, "-f", AFTER)
+    assert done.returncode == 2 and f"accepted: hashstats {command} [OPTION]" in done.stderr
 
 
 def test_diff_wants_before_only():

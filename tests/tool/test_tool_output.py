@@ -50,6 +50,13 @@ def test_full_device_is_one_line(command, call):
     corpus.complaint(call(command, '"$@" > /dev/full'))
 
 
+@pytest.mark.parametrize("words", ["help", "help show", "watch --help", "--version"])
+def test_full_device_is_told_for_help_too(words):
+    line = f'"$0" "$1" {words} > /dev/full'
+    done = subprocess.run(["sh", "-c", line, sys.executable, corpus.TOOL], capture_output=True)
+    corpus.complaint(done)
+
+
 @every_command
 def test_closed_output_is_one_line(command, call):
     corpus.complaint(call(command, '"$@" >&-'))

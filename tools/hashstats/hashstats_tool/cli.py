@@ -68,6 +68,10 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, "expected one argument, not ''")
         return super()._get_value(action, text)
 
+    def print_help(self, file=None):
+        # argparse ignores errors of the output.
+        print(self.format_help(), end="", file=file, flush=True)
+
     def error(self, message):
         if not message.isprintable():
             message = ascii(message)
@@ -82,6 +86,9 @@ def command_of(words):
     at = 0
     while at < len(words) and words[at] in EARLY:
         at += 2 if EARLY[words[at]] else 1
+    if words[at : at + 1] == ["help"]:
+        of = words[at + 1 : at + 2]
+        return ("help", [], True) if of in ([], ["help"]) else (of[0], ["--help"], True)
     if at < len(words) and words[at] in MODULES:
         return words[at], words[:at] + words[at + 1 :], True
     return DEFAULT, words, False
@@ -92,7 +99,7 @@ def misspelt(words):
     for at, word in enumerate(words):
         if at and EARLY.get(words[at - 1]):
             continue
-        if word in MODULES:
+        if word in MODULES or word == "help":
             return f"{word} is not the first word; accepted: hashstats {word} [OPTION]..."
         meant = None if word.startswith("-") else alike(word, [*MODULES, "help"])
         if meant:
@@ -171,20 +178,18 @@ def main(words):
         # Signs that the terminal's encoding lacks become escape sequences.
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
-        if words[:1] == ["help"]:
-            words = [*words[1:2], "--help"]
-            if words[0] != "--help" and words[0] not in MODULES:
-                raise Complaint(
-                    f"no command {quoted(words[0])}{did_you_mean(words[0], MODULES)}; "
-                    f"accepted: {', '.join(MODULES)}"
-                )
-        if words[:1] in (["-h"], ["--help"]):
-            print(overview())
+        command, rest, named = command_of(words)
+        if command == "help" or words[:1] in (["-h"], ["--help"]):
+            print(overview(), flush=True)
             return GOOD
         if words[:1] in (["-V"], ["--version"]):
-            print(f"hashstats {VERSION}")
+            print(f"hashstats {VERSION}", flush=True)
             return GOOD
-        command, rest, named = command_of(words)
+        if command not in MODULES:
+            raise Complaint(
+                f"no command {quoted(command)}{did_you_mean(command, MODULES)}; "
+                f"accepted: {', '.join(MODULES)}"
+            )
         hint = None if named else misspelt(rest)
         module, options = parsed(command, rest)
         judged = run(module, options)
