@@ -116,6 +116,28 @@ def test_file_that_would_not_be_read(words):
     assert ": given twice, expected it once" in done.stderr
 
 
+@pytest.fixture
+def dashed(tmp_path, monkeypatch):
+    """A file whose name looks like an option, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-x.hs").write_text(GOOD)
+
+
+@pytest.mark.parametrize(
+    "words", [["show", "-f", "-x.hs"], ["diff", "-x.hs", AFTER], ["diff", AFTER, "-x.hs"]], ids=str
+)
+def test_name_that_looks_like_an_option(words, dashed):
+    done = hashstats(*words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "; write ./-x.hs for the file of this name; accepted: see" in done.stderr
+
+
+def test_two_dashes_end_the_options(dashed):
+    assert said("diff", "--", "-x.hs", "-x.hs") == said("diff", "./-x.hs", "./-x.hs")
+    assert said("diff", "--all", "--", "-x.hs", "-", "dentry", text=GOOD) == "1 table unchanged\n"
+    assert hashstats("diff", AFTER, "--", "--all").stderr.startswith("hashstats: ./--all: no such")
+
+
 def test_nothing_is_suggested_for_a_word_like_none():
     assert "mean" not in hashstats("xyzzy", "-f", AFTER).stderr
     assert "accepted: dentry" in hashstats("xyzzy", "-f", AFTER).stderr

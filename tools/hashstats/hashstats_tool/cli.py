@@ -19,6 +19,7 @@ import sys
 
 from . import sources
 from .errors import Complaint, alike, did_you_mean, quoted
+from .sources import quoted_path
 
 VERSION = "1.0"
 DEFAULT = "show"
@@ -62,6 +63,8 @@ GOOD, BAD_STATE, UNUSABLE, STOPPED = 0, 1, 2, 130
 class Parser(argparse.ArgumentParser):
     """One line for a bad command line, in the form of all our complaints."""
 
+    words: list[str] = []
+
     def _get_value(self, action, text):
         # Else '' would count as an option that is not given.
         if not text:
@@ -78,6 +81,10 @@ class Parser(argparse.ArgumentParser):
         known = [name for action in self._actions for name in action.option_strings]
         word = message.rpartition(" ")[2]
         meant = did_you_mean(word, known) if word.startswith("-") else ""
+        # argparse takes the name of a file for an option.
+        for word in self.words:
+            if word.startswith("-") and word not in (*known, "-") and os.path.lexists(word):
+                meant = f"; write ./{quoted_path(word)} for the file of this name"
         raise Complaint(f"{message[:200]}{meant}; accepted: see {self.prog} --help")
 
 
@@ -134,6 +141,16 @@ def overview():
     return "\n".join(lines)
 
 
+def without_dashes(words):
+    """The words with -- replaced by ./ in front of what would look like an option."""
+    if "--" not in words:
+        return words
+    at = words.index("--")
+    return words[:at] + [
+        f"./{word}" if word.startswith("-") and word != "-" else word for word in words[at + 1 :]
+    ]
+
+
 def parsed(command, words):
     """The module of a command and its options."""
     module = importlib.import_module(f".{MODULES[command]}", __package__)
@@ -158,7 +175,8 @@ def parsed(command, words):
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing except errors")
     module.options(parser)
     parser.set_defaults(command=command)
-    options = parser.parse_intermixed_args(words)
+    parser.words = without_dashes(words)
+    options = parser.parse_intermixed_args(parser.words)
     if reads:
         # What a command reads if the user names no file.
         options.default = sources.chosen(options)
