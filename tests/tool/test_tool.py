@@ -1160,6 +1160,83 @@ def test_record_that_cannot_read_leaves_no_file(tmp_path):
     assert done.returncode == 2 and os.listdir(tmp_path) == []
 
 
+def test_record_checks_names_and_picture_first(tmp_path):
+    """Not after a day; nor is a file left."""
+    (tmp_path / "folder.png").mkdir()
+    for words, what in (
+        (["nope"], "no table 'nope'"),
+        (["--png", tmp_path / "folder.png"], "folder.png: Is a directory"),
+        (["--png", tmp_path / "none/a.png"], "a.png: No such file"),
+    ):
+        done = hashstats(
+            "record", *words, "-f", AFTER, "-n", "0.1", "-t", "0.1", "-o", tmp_path / "saved"
+        )
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert what in done.stderr
+    assert os.listdir(tmp_path) == ["folder.png"]
+
+
+def test_picture_that_can_be_written_is_left_alone(tmp_path):
+    sys.path.insert(0, str(FOLDER))
+    from hashstats_tool import outputs
+
+    old, link = tmp_path / "old.png", tmp_path / "link.png"
+    old.write_text("old")
+    link.symlink_to("new.png")
+    for path in (old, link, tmp_path / "other.png"):
+        outputs.check(str(path))
+    assert old.read_text() == "old" and link.is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["link.png", "old.png"]
+
+
+def test_record_that_fails_later_says_what_it_kept(tmp_path):
+    source, path = tmp_path / "source", tmp_path / "saved"
+    source.write_text(CROWDED)
+    process = subprocess.Popen(
+        [sys.executable, TOOL, "record", "-n", "0.1", "-t", "600", "-o", path, "-f", source],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    wait_for(lambda: path.exists() and "===" in path.read_text())
+    source.unlink()
+    text, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors.count("\n")) == (2, 1)
+    assert text.endswith(f"Kept in {path}. To see it again:\nhashstats report -f {path}\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["my day.rec", "-o.rec", "it's $HOME.rec", b"\xff\n'.rec"], ids=repr
+)
+def test_line_of_record_can_be_pasted(name, tmp_path):
+    words = ["record", "-n", "1", "-t", "0.1", "-f", AFTER, b"-o" + os.fsencode(name)]
+    done = subprocess.run(
+        [sys.executable, TOOL, *words], cwd=tmp_path, capture_output=True, env=environment()
+    )
+    assert done.returncode == 0 and os.listdir(os.fsencode(tmp_path)) == [os.fsencode(name)]
+    line = done.stdout.rpartition(b"\nhashstats report")[2]
+    again = subprocess.run(
+        ["bash", "-c", b'"$0" "$1" report' + line, sys.executable, TOOL],
+        cwd=tmp_path,
+        capture_output=True,
+        env=environment(),
+    )
+    assert (again.returncode, again.stderr) == (0, b"") and b"dentry" in again.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["record", "-t", "0.1", "-o"], ["openmetrics", "-o"]],
+    ids=" ".join,
+)
+def test_dash_is_no_file_to_write(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = hashstats(*words, "-", "-f", AFTER)
+    assert (done.returncode, done.stdout) == (2, "") and "accepted: ./- " in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
 def test_recording_has_a_host():
     text = GROWING.replace("recording: 1\n", "recording: 1\nhost: db7\n")
     assert said("report", "-f", "-", text=text).startswith("db7: 3 readings")

@@ -17,11 +17,19 @@ def refused(path, error):
     )
 
 
+def refuse_dash(path):
+    if path == "-":
+        raise Complaint(
+            "-: not standard output here, expected a file; accepted: ./- for a file named -"
+        )
+
+
 def replace(path, text):
     """A file for others: whole or still the old one, whenever it is read.
 
     A link stays and its target is replaced; a device or a FIFO is written to.
     """
+    refuse_dash(path)
     temporary = None
     try:
         if os.path.exists(path) and not os.path.isfile(path):
@@ -46,8 +54,24 @@ def replace(path, text):
         raise refused(path, error) from None
 
 
+def check(path):
+    """Refuse before the work what create() would refuse after it."""
+    target = os.path.realpath(path)
+    new = not os.path.exists(target)
+    # Opening a FIFO waits for a reader.
+    if not new and not os.path.isfile(target) and not os.path.isdir(target):
+        return
+    try:
+        open(target, "ab").close()
+        if new:
+            os.unlink(target)
+    except OSError as error:
+        raise refused(path, error) from None
+
+
 def create(path):
     """A file for the user alone to decide on: the umask says who may read it."""
+    refuse_dash(path)
     try:
         return open(path, "wb", buffering=0)
     except OSError as error:

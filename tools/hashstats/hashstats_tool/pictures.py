@@ -5,7 +5,7 @@ import io
 import os
 import warnings
 
-from . import spread
+from . import outputs, spread
 from .errors import Complaint, quoted
 from .tables import SIZES
 from .terminal import elided
@@ -26,9 +26,10 @@ UNITS = ((2 * 86400, "days", 86400), (2 * 3600, "hours", 3600), (180, "minutes",
 
 
 def needed(path):
-    """Refuse a name or a missing matplotlib before any work."""
+    """Refuse a path or a missing matplotlib before any work."""
     if not path.lower().endswith(FORMATS):
         raise Complaint(f"--png {quoted(path)}; accepted: a name that ends in .png or .svg")
+    outputs.check(path)
     figure_class()
 
 
@@ -67,8 +68,6 @@ def plain(text, longest=LONGEST_NAME):
 
 def save(figure, path):
     """As PNG, or as SVG if its name says so."""
-    from . import outputs
-
     with warnings.catch_warnings():
         # A letter that the font lacks becomes a box.
         warnings.simplefilter("ignore")

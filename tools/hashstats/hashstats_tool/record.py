@@ -2,11 +2,13 @@
 """hashstats record: sample for a while into a file, then report."""
 
 import os
+import shlex
 import sys
 import time
 
-from . import listing, outputs, peaks, reading, recording, report, sources
+from . import listing, outputs, peaks, reading, recording, report, sources, verdicts
 from .errors import Complaint
+from .selection import of
 from .watch import add_interval, seconds
 
 HELP = "sample into a file until -t ends or Ctrl-C, then report"
@@ -44,30 +46,45 @@ def run(options):
 
         pictures.needed(options.png)
     path = options.output or time.strftime("hashstats-%Y%m%d-%H%M%S.rec")
-    shown = sources.quoted_path(path)
     if same_file(path, options.file):
-        raise Complaint(f"-o {shown} is the file that is read; accepted: another file")
+        raise Complaint(
+            f"-o {sources.quoted_path(path)} is the file that is read; accepted: another file"
+        )
     seen = peaks.Peaks(os.uname().nodename if listing.is_live(options) else None)
     output = None
     try:
-        for now, data, copy in samples(options.file, pause, duration):
-            if not output:
-                # Only now, so that no file is left if nothing can be read.
-                output = outputs.create(path)
-                output.write(recording.head(seen.host))
-            output.write(recording.sample(now, data))
-            seen.add(now, copy)
-    except KeyboardInterrupt:
-        # The samples until then count.
-        if not seen.samples:
-            raise
+        try:
+            for now, data, copy in samples(options.file, pause, duration):
+                if not output:
+                    of(verdicts.of_copy(copy), options.tables)
+                    # Only now, so that no file is left if nothing can be read.
+                    output = outputs.create(path)
+                    output.write(recording.head(seen.host))
+                output.write(recording.sample(now, data))
+                seen.add(now, copy)
+        except KeyboardInterrupt:
+            # The samples until then count.
+            if not seen.samples:
+                raise
+        finally:
+            progress_over()
+            if output:
+                output.close()
+        return report.tell(seen, options)
     finally:
-        progress_over()
-        if output:
-            output.close()
-    judged = report.tell(seen, options)
-    print(f"\nKept in {shown}. To see it again:\nhashstats report -f {shown}")
-    return judged
+        # Also if reading, writing or reporting failed.
+        if seen.samples:
+            shown, word = sources.quoted_path(path), pasted(path)
+            print(f"\nKept in {shown}. To see it again:\nhashstats report -f {word}")
+
+
+def pasted(path):
+    """A path as a word to paste into bash or zsh."""
+    if path.startswith("-"):
+        path = f"./{path}"
+    if path.isprintable():
+        return shlex.quote(path)
+    return "$'" + "".join(f"\\{byte:03o}" for byte in os.fsencode(path)) + "'"
 
 
 def same_file(one, other):
