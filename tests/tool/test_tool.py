@@ -856,6 +856,20 @@ def test_advise_percent_needs_memory():
 CROWDED = file(table("dentry", 0, 0, 0, 0, 0, 0, 1024))
 
 
+@pytest.mark.parametrize("target", ["1.0000001", "1e300", "1000000", "1.5."])
+def test_target_has_few_digits(target):
+    done = hashstats("advise", "-f", AFTER, "--target", target)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "up to six digits before and six after the point" in done.stderr
+
+
+@pytest.mark.parametrize("memory", ["0", "1", "64"])
+def test_memory_of_no_machine(memory):
+    done = hashstats("advise", "-f", AFTER, "--memory", memory)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--memory {memory}; accepted: 1M or more" in done.stderr
+
+
 def test_grub_shows_and_writes_only_if_sure(tmp_path):
     path = tmp_path / "hashstats.cfg"
     words = ["advise", "-f", "-", "--apply-grub", "--grub-file", path]

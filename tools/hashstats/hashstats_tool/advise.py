@@ -25,6 +25,7 @@ VERSION = 2  # of the document
 TARGET = "1.5"
 # A table shrinks after a day. The last sample of a day is taken before its end.
 DAY = 23 * 3600
+LEAST_MEMORY = 1 << 20  # bytes; no Linux runs in less
 HEAD = ("TABLE", "OBJECTS", "BUCKETS", "BYTES", "NODES", "NEW", "NEW-BYTES", "PREDICTED", "ADVICE")
 LEAST_WANTED = ("BYTES", "NEW-BYTES", "OBJECTS")
 
@@ -65,11 +66,7 @@ def options(parser):
 
 def run(options):
     target = number_of(options.target)
-    memory = (
-        numbers.bytes_of(options.memory, "--memory")
-        if options.memory
-        else sources.memory(options.file)
-    )
+    memory = memory_of(options.memory) if options.memory else sources.memory(options.file)
     budget = budget_of(options.budget, memory)
     if options.json and options.apply_grub:
         raise Complaint("--json and --apply-grub; accepted: one of them")
@@ -105,8 +102,17 @@ def number_of(text):
     if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text, re.ASCII) and float(text) > 1:
         return float(text)
     raise Complaint(
-        f"--target {ascii(text[:60])}; accepted: nodes per lookup, a number above 1, as 1.5"
+        f"--target {ascii(text[:60])}; accepted: nodes per lookup, a number above 1 with up to "
+        "six digits before and six after the point, as 1.5"
     )
+
+
+def memory_of(text):
+    """Bytes. 64 instead of 64G would let no table grow."""
+    memory = numbers.bytes_of(text, "--memory")
+    if memory < LEAST_MEMORY:
+        raise Complaint(f"--memory {text}; accepted: {numbers.size(LEAST_MEMORY)} or more, as 64G")
+    return memory
 
 
 def budget_of(text, memory):
