@@ -3,7 +3,7 @@
 
 0	done
 1	with --check: a table is crowded or skewed
-2	the command line or the input is unusable, the output cannot be written, a bug
+2	the command line or the input is unusable, or the output cannot be written; a bug
 130	interrupted by Ctrl-C; watch on a terminal also by SIGTERM or SIGHUP
 
 A command is a module with HELP, options(parser) and run(options), which returns
