@@ -27,11 +27,12 @@ INTRODUCTION = (
     "row ran in part, a line below the table names the cases that have not run. Date and kernel "
     "are those of its oldest case. The kernel is the commit that `make tree` makes of "
     "the patches; the same patches have the same commit. To run a row again: `make test-long "
-    "KEEP=1 BASE=6.12 TESTS='tests/FILE -k FUNCTION'`."
+    "KEEP=1 BASE=6.12 TESTS='tests/FILE -k FUNCTION'`. What has changed in the patches since a "
+    "row ran: `git log --since=DATE -- series fs include lib mm`."
 )
 WHY_NOT = (
     "Rows have not run because machine time is limited: most of them build kernels and boot "
-    "them under emulation. test_ltp also needs an installed LTP."
+    "them under emulation. test_ltp also needs an installed LTP (LTP=PATH)."
 )
 NOT_USED = (
     "Three tools are not used. blktests has no test of the only change to the block layer: how a "
