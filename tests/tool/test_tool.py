@@ -1203,16 +1203,21 @@ def test_picture_that_can_be_written_is_left_alone(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["link.png", "old.png"]
 
 
-def test_record_that_fails_later_says_what_it_kept(tmp_path):
-    source, path = tmp_path / "source", tmp_path / "saved"
-    source.write_text(CROWDED)
-    process = subprocess.Popen(
+def long_record(source, path):
+    """hashstats record for ten minutes, started."""
+    return subprocess.Popen(
         [sys.executable, TOOL, "record", "-n", "0.1", "-t", "600", "-o", path, "-f", source],
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(),
     )
+
+
+def test_record_that_fails_later_says_what_it_kept(tmp_path):
+    source, path = tmp_path / "source", tmp_path / "saved"
+    source.write_text(CROWDED)
+    process = long_record(source, path)
     wait_for(lambda: path.exists() and "===" in path.read_text())
     source.unlink()
     text, errors = process.communicate(timeout=30)
@@ -1267,13 +1272,7 @@ def test_record_ends_early_and_reports(tmp_path):
     import signal
 
     path = tmp_path / "saved"
-    process = subprocess.Popen(
-        [sys.executable, TOOL, "record", "-n", "0.1", "-t", "600", "-o", path, "-f", AFTER],
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    )
+    process = long_record(AFTER, path)
     wait_for(lambda: path.exists() and path.read_text().count("===") > 2)
     process.send_signal(signal.SIGINT)
     text, errors = process.communicate(timeout=30)
