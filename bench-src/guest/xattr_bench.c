@@ -156,13 +156,16 @@ static void work(unsigned int proc)
 	}
 }
 
-/* Nothing but sched_yield() takes the processor away. */
+/*
+ * Nothing but sched_yield() takes the processor away. Processes that are made
+ * now inherit this, and begin in the order in which they are made.
+ */
 static void take_turns(void)
 {
 	struct sched_param param = { .sched_priority = 1 };
 
 	if (sched_setscheduler(0, SCHED_FIFO, &param))
-		fail("set the scheduler of", "a process");
+		fail("set the scheduler of", "this process");
 }
 
 static void start(unsigned int proc)
@@ -174,8 +177,6 @@ static void start(unsigned int proc)
 	if (pid)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (opt.turns)
-		take_turns();
 	pthread_barrier_wait(&shared->line);
 	work(proc);
 	_exit(0);
@@ -190,6 +191,8 @@ static void start_all(void)
 	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_barrier_init(&shared->line, &attr, opt.procs + 1);
 	fflush(stdout);
+	if (opt.turns)
+		take_turns();
 	for (proc = 0; proc < opt.procs; proc++)
 		start(proc);
 }
