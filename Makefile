@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 VARIABLES = KERNEL KERNEL_URL KERNEL_SHA256 BASE TOPIC MEM CPUS SUITES APPEND QUICK LONG \
 	FORCE CONFIG FLAVOUR DEBUG PREFIX DESTDIR RESULTS KEEP TESTS ARCH SEED LTP V
 export $(VARIABLES)
-# Make ignores a misspelt name.  Those of a make that calls this one are its own affair.
+# Make ignores a misspelt name.  Variables of a make that calls this one are not checked.
 GIVEN = $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
 UNKNOWN := $(if $(MAKELEVEL:0=),,$(filter-out $(VARIABLES) PYTHON ACCEL SHELL MAKEFLAGS %_proxy,$(GIVEN)))
 

@@ -340,9 +340,9 @@ unsigned long __init boot_hash_pages(unsigned long kernel_pages)
 }
 
 /*
- * All tables together get at most 1/4 of memory, and with 32 bits of low
- * memory, where they are. Each keeps a page: TCP, for one, derives other limits
- * from the size of its table.
+ * All tables together get at most 1/4 of memory. With 32 bits, this is low
+ * memory, since no table is in high memory. Each keeps a page: TCP, for one,
+ * derives other limits from the size of its table.
  */
 static void __init limit_total(struct boot_hash_table *table,
 			       unsigned long long fewest,

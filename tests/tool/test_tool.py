@@ -1175,7 +1175,7 @@ def test_record_that_cannot_read_leaves_no_file(tmp_path):
 
 
 def test_record_checks_names_and_picture_first(tmp_path):
-    """Not after a day; nor is a file left."""
+    """Before it records anything; it leaves no file."""
     (tmp_path / "folder.png").mkdir()
     for words, what in (
         (["nope"], "no table 'nope'"),

@@ -18,7 +18,7 @@ KERNEL = "/proc/hashstats"
 MEMORY = "/proc/kcore"
 LIVE = (KERNEL, MEMORY)  # of this machine, now
 LONGEST_NOTE = 400  # letters
-LARGEST_COPY = 8 << 20  # bytes; more than 5000 tables
+LARGEST_COPY = 8 << 20  # bytes; more than any kernel has
 SOURCES = ("auto", "proc", "kcore")
 # An ELF file; makedumpfile's formats.
 CORE_MAGICS = (b"\x7fELF", b"KDUMP   ", b"DISKDUMP", b"makedumpfile\0")

@@ -18,7 +18,7 @@ AROUND = 12  # symbols on each side
 BESIDE = 4096  # bytes of text before and behind a symbol in which these are
 TABLES = ("names", "num_syms", "token_table", "token_index", "offsets")
 TOKENS = 256
-MOST_TEXT = 256 << 20  # bytes; some 20 MiB with many modules
+MOST_TEXT = 256 << 20  # bytes; more than any kernel has
 LONGEST_NAME = 24  # bytes, compressed and on average; more than enough
 # A symbol whose address VMCOREINFO gives too, so that decoding can be checked.
 CHECKED = "_stext"
