@@ -91,8 +91,18 @@ def inode_insns(phase, what="insns"):
     return values
 
 
-def per_operation(of, kernel, phase, what):
-    wanted = {"kernel": kernel, "phase": phase, "system": "ext4"}
+def tmpfs_insns(of):
+    """Instructions of creating and unlinking a file on tmpfs, the whole kernel's."""
+    return tuple(
+        sum(
+            per_operation(of, kernel, phase, "all_insns", "tmpfs") for phase in ("create", "unlink")
+        )
+        for kernel in ("base", "ours")
+    )
+
+
+def per_operation(of, kernel, phase, what, system="ext4"):
+    wanted = {"kernel": kernel, "phase": phase, "system": system}
     insns, operations = (
         of.values("inode", "instructions", name, **wanted) for name in (what, "operations")
     )
