@@ -229,8 +229,6 @@ void page_hash_forget_in(const struct page_hash *hash, unsigned long start_pfn,
 	synchronize_rcu();
 }
 
-#ifdef CONFIG_PAGE_HASH
-
 static DEFINE_PER_CPU(struct hashstats_lookups, page_hash_lookups);
 
 static const struct hashstats_info page_hash_info = {
@@ -331,5 +329,3 @@ void __init page_hash_init(void)
 				DEFAULT_CALLBACK_PRI);
 	static_branch_enable(&page_hash_key);
 }
-
-#endif /* CONFIG_PAGE_HASH */

@@ -2,7 +2,7 @@
 /*
  * KUnit test that compares the half-MD4 and the TEA hash of names with a
  * reference which takes one character after the other. The hash of a name is
- * on the disk, so it must be the same forever, whatever computes it.
+ * on the disk, so it must never change.
  */
 
 #include <kunit/test.h>
@@ -16,7 +16,7 @@
 #define LONGEST_NAME	255
 /* A folded name may be longer than one on the disk. */
 #define LONGEST_FOLDED	600
-#define NAMES_OF_CHANCE	20000
+#define RANDOM_NAMES	20000
 
 static const int versions[] = {
 	DX_HASH_HALF_MD4, DX_HASH_HALF_MD4_UNSIGNED,
@@ -216,14 +216,14 @@ static void hash_test_signs(struct kunit *test)
 	}
 }
 
-static void hash_test_names_of_chance(struct kunit *test)
+static void hash_test_random_names(struct kunit *test)
 {
 	struct rnd_state random;
 	char name[LONGEST_NAME];
 	int n, len;
 
 	prandom_seed_state(&random, 2);
-	for (n = 0; n < NAMES_OF_CHANCE; n++) {
+	for (n = 0; n < RANDOM_NAMES; n++) {
 		len = prandom_u32_state(&random) % (LONGEST_NAME + 1);
 		prandom_bytes_state(&random, name, len);
 		if (!same_hash(test, name, len))
@@ -234,7 +234,7 @@ static void hash_test_names_of_chance(struct kunit *test)
 KUNIT_DEFINE_ACTION_WRAPPER(free_page_with_guard, vfree, const void *);
 
 /* The page after a vmalloc() area is not mapped: reading it oopses. */
-static void hash_test_nothing_behind_the_name(struct kunit *test)
+static void hash_test_no_read_past_the_end(struct kunit *test)
 {
 	char *page = vmalloc(PAGE_SIZE);
 	int len;
@@ -264,8 +264,8 @@ static struct kunit_case hash_test_cases[] = {
 	KUNIT_CASE(hash_test_sum_of_all_lengths),
 	KUNIT_CASE(hash_test_lengths_and_alignments),
 	KUNIT_CASE(hash_test_signs),
-	KUNIT_CASE(hash_test_names_of_chance),
-	KUNIT_CASE(hash_test_nothing_behind_the_name),
+	KUNIT_CASE(hash_test_random_names),
+	KUNIT_CASE(hash_test_no_read_past_the_end),
 	{}
 };
 

@@ -105,6 +105,14 @@ def crowd(of):
     yield passage("takes {:.0f} instructions of lookup with this set instead of {:.0f}", ours, base)
 
 
+def mm_slots(of):
+    many, few = (measured.crowd("ksm", "replace", size, "ksm_mm")(of) for size in (10_000, 100))
+    yield passage(
+        "the lookup functions take {:.0f} instructions on 6.12 instead of {:.0f}", *many[::-1]
+    )
+    yield passage("with 100 such processes, they take {:.0f} instead of {:.0f}", *few[::-1])
+
+
 def nothing(_):
     return ()
 
@@ -118,5 +126,6 @@ OF_TOPIC = {
     "wait": wait,
     "mbcache": mbcache,
     "crowd": crowd,
+    "mm-slots": mm_slots,
 }
 COVERS = {topic: OF_TOPIC.get(topic, nothing) for topic in topics.needs()}
