@@ -33,7 +33,7 @@ static inline unsigned long to_number(const char *what, const char *text,
 	errno = 0;
 	value = strtoul(text, &end, 10);
 	if (errno || end == text || *end || *text == '-' || value < min || value > max) {
-		fprintf(stderr, "%s: %s %s: accepted are %lu to %lu\n",
+		fprintf(stderr, "%s: %s %s: accepted: %lu to %lu\n",
 			program_invocation_short_name, what, text, min, max);
 		exit(2);
 	}

@@ -1323,7 +1323,7 @@ static void hierarchies(void)
 		mount_hierarchy(turn % HIERARCHIES);
 		doing("move processes in a hierarchy");
 		for (i = 0; i < procs; i++) {
-			if (next(&random) % 2 || !progress->pid[i])
+			if (next(&random) % 2 || !progress->pid[i] || progress->ended[i])
 				continue;
 			move_in_hierarchy(turn % HIERARCHIES, "/sub/cgroup.procs",
 					  progress->pid[i]);

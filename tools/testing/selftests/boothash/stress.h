@@ -45,7 +45,10 @@ static struct {
 	unsigned long long counts[STRESS_COUNTS];
 	const char *doing[STRESS_PROCS];
 	pid_t pid[STRESS_PROCS];
+	char ended[STRESS_PROCS];
 } *progress;
+
+static void end_all(void);
 
 static __printf(1, 2) __noreturn void stop(const char *format, ...)
 {
@@ -55,8 +58,10 @@ static __printf(1, 2) __noreturn void stop(const char *format, ...)
 	va_start(values, format);
 	vsnprintf(text, sizeof(text), format, values);
 	va_end(values);
-	if (getpid() == watchdog)
+	if (getpid() == watchdog) {
+		end_all();
 		ksft_exit_fail_msg("%s\n", text);
+	}
 	flockfile(stdout); /* another thread may fail, too: print one line only */
 	ksft_print_msg("process %u: %s\n", self, text);
 	if (progress)
@@ -172,8 +177,11 @@ static void end_all(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < all_procs; i++)
-		if (progress->pid[i])
+	if (!progress)
+		return;
+	/* The last one is that of check_in_child(). */
+	for (i = 0; i <= all_procs; i++)
+		if (progress->pid[i] && !progress->ended[i])
 			kill(-progress->pid[i], SIGKILL);
 }
 
@@ -202,6 +210,9 @@ static void end_rest(int number)
 {
 	(void)number;
 	end_all();
+	/* One that cannot be killed is what the watchdog is for. */
+	signal(SIGALRM, give_up);
+	alarm(patience);
 }
 
 static int wait_all(void)
@@ -216,7 +227,7 @@ static int wait_all(void)
 			kill(-pid, SIGKILL);
 		for (i = 0; i < all_procs; i++)
 			if (progress->pid[i] == pid)
-				progress->pid[i] = 0;
+				progress->ended[i] = 1;
 		if (!status || failed)
 			continue;
 		failed = 1;
@@ -269,11 +280,19 @@ static int check_in_child(void (*check)(void))
 
 	if (!pid) {
 		signal(SIGALRM, SIG_DFL);
+		setpgid(0, 0);
 		doing("the check at the end");
 		check();
 		_exit(0);
 	}
-	return waitpid(pid, &status, 0) != pid || status;
+	if (pid > 0) {
+		setpgid(pid, pid);
+		progress->pid[all_procs] = pid;
+	}
+	if (waitpid(pid, &status, 0) != pid)
+		return 1;
+	progress->ended[all_procs] = 1;
+	return status;
 }
 
 static __noreturn void end_test(const char *test, int failed, const char * const *names,
