@@ -87,6 +87,15 @@ def test_every_command_reads_a_dump(toy, tmp_path):
     assert hashstats("diff", words[1], *words).returncode == 2  # which symbols is the first of?
 
 
+def test_symbols_serve_what_diff_reads_last(toy, tmp_path):
+    _, core, *symbols = words = toy(ToyCore().usual())
+    copy = tmp_path / "copy"
+    copy.write_text(hashstats("copy", *words).stdout)
+    for after in ([core], ["-f", core]):
+        done = hashstats("diff", copy, *after, *symbols)
+        assert done.returncode == 0 and done.stdout.endswith("tables unchanged\n")
+
+
 def test_a_copy_of_a_dump_is_read_again(toy, tmp_path):
     words = toy(ToyCore().usual())
     copy = tmp_path / "copy"

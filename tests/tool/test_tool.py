@@ -204,6 +204,11 @@ def test_width_is_respected(width):
         assert "VERDICT" in text and max(map(len, text.splitlines())) <= max(width, 25)
 
 
+@pytest.mark.parametrize("width", [50, 80])
+def test_advice_keeps_the_names(width):
+    assert re.search("^dentry ", said("advise", "-f", AFTER, COLUMNS=str(width)), re.M)
+
+
 def test_percentages_go_before_a_letter_of_a_name():
     text = file(table("tcp_listen_portaddr_hash", *CHANCE), table("dentry", *CHANCE))
     head, line, _ = said("-f", "-", text=text, COLUMNS="80").splitlines()
@@ -1279,10 +1284,10 @@ def test_record_ends_early_and_reports(tmp_path):
     assert (process.returncode, errors) == (0, "") and "readings in" in text
 
 
-def wait_for(truth, limit=30):
+def wait_for(truth):
     import time
 
-    end = time.monotonic() + limit
+    end = time.monotonic() + 30
     while not truth():
         assert time.monotonic() < end
         time.sleep(0.05)

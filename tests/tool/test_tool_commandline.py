@@ -116,6 +116,31 @@ def test_file_that_would_not_be_read(words):
     assert ": given twice, expected it once" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words,accepted",
+    [
+        (["show", "-f", AFTER, "--source", "kcore"], "-f and --source kcore; accepted: one"),
+        (["diff", AFTER, AFTER, "--source", "proc"], "--source proc; accepted: one of them"),
+        (["-V", "dentry"], "accepted: -V alone"),
+        (["help", "show", "dentry"], "accepted: one command"),
+        (["watch", "--count", "1_0", "-f", AFTER], "--count '1_0'; accepted: 1 to"),
+        (["reset", "--check"], "accepted: see hashstats reset --help"),
+    ],
+    ids=str,
+)
+def test_words_that_would_be_ignored(words, accepted):
+    done = hashstats(*words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert accepted in done.stderr
+
+
+def test_quiet_prints_no_notes():
+    text = GOOD.replace("counting:", "new-label: 1\ncounting:")
+    assert "note: " in hashstats("-f", "-", text=text).stderr
+    done = hashstats("-q", "-f", "-", text=text)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.fixture
 def dashed(tmp_path, monkeypatch):
     """A file whose name looks like an option, in the current folder."""

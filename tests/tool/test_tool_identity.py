@@ -73,7 +73,9 @@ def test_kernels_own_text(name):
 
 
 def test_the_corpus_of_2000():
-    for path in sorted((FOLDER / "samples").glob("*.hashstats")):
+    paths = sorted((FOLDER / "samples").glob("*.hashstats"))
+    assert len(paths) == 5
+    for path in paths:
         data = path.read_bytes()
         assert text_of(reading.parse(data)).encode() == data
         assert hashstats("show", "-f", path).returncode == 0

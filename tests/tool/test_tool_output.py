@@ -74,6 +74,32 @@ def test_closed_standard_error(command, call):
     assert done.returncode == 0 and done.stdout
 
 
+@pytest.mark.parametrize("place", ["a full device", "a pipe that nobody reads"])
+def test_standard_error_that_takes_nothing(place):
+    """Status 1 would mean a crowded table."""
+    if place == "a full device":
+        error = os.open("/dev/full", os.O_WRONLY)
+    else:
+        reader, error = os.pipe()
+        os.close(reader)
+    done = subprocess.run(
+        [sys.executable, corpus.TOOL, "show", "-f", "/none"], stdout=subprocess.PIPE, stderr=error
+    )
+    os.close(error)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_recording_that_is_cut(tmp_path):
+    """A write may take a part of what it is given, which is no error yet."""
+    copy = tmp_path / "copy"
+    copy.write_text(corpus.GOOD)
+    done = corpus.hashstats(
+        *("record", "-n", "1", "-t", "0.1", "-o", str(tmp_path / "new"), "-f", str(copy)),
+        wrapper=["prlimit", "--fsize=300"],
+    )
+    assert "File too large" in corpus.complaint(done)
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 @every_command
 def test_any_encoding_of_the_terminal(command, encoding, call):

@@ -26,13 +26,13 @@ MANY = table("dentry", 0, 0, 0, 0, 0, 1024, lookups=900, hits=250)
 class Watched:
     """The tool on a terminal of its own."""
 
-    def __init__(self, *words, lines=24, columns=100):
+    def __init__(self, *words, lines=24, columns=100, wrapper=()):
         self.master, slave = pty.openpty()
         self.resize(lines, columns)
         self.before = termios.tcgetattr(slave)
         self.slave = slave
         self.process = subprocess.Popen(
-            [sys.executable, TOOL, "watch", *map(str, words)],
+            [*wrapper, sys.executable, TOOL, "watch", *map(str, words)],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -111,6 +111,29 @@ def test_signal_leaves_the_terminal_as_it_was(saved, number, status):
         watched.until("dentry")
         watched.process.send_signal(number)
         assert watched.ended() == status
+
+
+def test_control_z(saved):
+    # The shell gives the tool a process group of its own, as an interactive one does.
+    job = ("bash", "-c", 'set -m; "$@"; stty -a; fg', "bash")
+    with Watched("-n", "60", "-f", saved, wrapper=job) as watched:
+        start = watched.until("dentry")
+        watched.press(b"\x1a")
+        start = watched.until(re.escape(LEFT), start)
+        start = watched.until("[ ;]icanon", start)
+        watched.until("dentry", watched.until(re.escape(ENTERED), start))
+        watched.press(b"q")
+        assert watched.ended() == 0
+
+
+def test_control_z_without_a_shell(saved):
+    """The kernel drops the signal, since nothing could continue the tool."""
+    with Watched("-n", "60", "-f", saved) as watched:
+        start = watched.until("dentry")
+        watched.press(b"\x1a")
+        watched.until("dentry", watched.until(re.escape(ENTERED), start))
+        watched.press(b"q")
+        assert watched.ended() == 0
 
 
 def test_control_c(saved):

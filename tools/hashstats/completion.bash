@@ -19,7 +19,7 @@ _hashstats()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show hist watch diff copy json openmetrics advise record report"
-	local words="--check -q --quiet -h --help" command="" i
+	local words="-q --quiet -h --help" command="" i
 	commands+=" on off reset help"
 
 	COMPREPLY=()
@@ -57,7 +57,7 @@ _hashstats()
 		case $command in
 		on | off | reset) ;;
 		help) words=$commands ;;
-		*) words+=" -f --file --source --core --kallsyms" ;;
+		*) words+=" --check -f --file --source --core --kallsyms" ;;
 		esac
 		((COMP_CWORD == 1)) && words+=" -V --version"
 		if [[ $word != -* ]]; then

@@ -102,7 +102,7 @@ _hashstats()
 	case $command in
 	help) _hashstats_commands ;;
 	# They read no file.
-	on|off|reset) _arguments ${options[6,-1]} ;;
+	on|off|reset) _arguments ${options[7,-1]} ;;
 	copy) _arguments $options ;;
 	diff) _arguments $options '1:before:_files' '2:after:_files' '*:table:_hashstats_tables' ;;
 	*)

@@ -27,7 +27,7 @@ TARGET = "1.5"
 DAY = 23 * 3600
 LEAST_MEMORY = 1 << 20  # bytes; no Linux runs in less
 HEAD = ("TABLE", "OBJECTS", "BUCKETS", "BYTES", "NODES", "NEW", "NEW-BYTES", "PREDICTED", "ADVICE")
-LEAST_WANTED = ("BYTES", "NEW-BYTES", "OBJECTS")
+LEAST_WANTED = ("BYTES", "NEW-BYTES", "OBJECTS", "PREDICTED", "NODES", "BUCKETS", "NEW")
 
 
 def options(parser):

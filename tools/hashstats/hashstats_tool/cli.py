@@ -17,8 +17,8 @@ import io
 import os
 import sys
 
-from . import sources
-from .errors import Complaint, alike, did_you_mean, quoted
+from . import errors, sources
+from .errors import Complaint, alike, did_you_mean, quoted, say
 from .sources import quoted_path
 
 VERSION = "1.0"
@@ -95,6 +95,8 @@ def command_of(words):
         at += 2 if EARLY[words[at]] else 1
     if words[at : at + 1] == ["help"]:
         of = words[at + 1 : at + 2]
+        if words[at + 2 :]:
+            raise Complaint(f"help {quoted(' '.join(words[at + 1 :]))}; accepted: one command")
         return ("help", [], True) if of in ([], ["help"]) else (of[0], ["--help"], True)
     if at < len(words) and words[at] in MODULES:
         return words[at], words[:at] + words[at + 1 :], True
@@ -169,9 +171,11 @@ def parsed(command, words):
         )
     if reads:
         sources.add_options(parser)
-    parser.add_argument(
-        "--check", action="store_true", help="exit with status 1 if a table is crowded or skewed"
-    )
+        parser.add_argument(
+            "--check",
+            action="store_true",
+            help="exit with status 1 if a table is crowded or skewed",
+        )
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing except errors")
     module.options(parser)
     parser.set_defaults(command=command)
@@ -197,6 +201,8 @@ def main(words):
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
         command, rest, named = command_of(words)
+        if words[:1] in (["-V"], ["--version"]) and words[1:]:
+            raise Complaint(f"{words[0]} and {quoted(words[1])}; accepted: {words[0]} alone")
         if command == "help" or words[:1] in (["-h"], ["--help"]):
             print(overview(), flush=True)
             return GOOD
@@ -214,7 +220,7 @@ def main(words):
         bad = check and any(one.bad for one in judged or ())
         return BAD_STATE if bad else GOOD
     except Complaint as complaint:
-        print(f"hashstats: {hint or complaint}", file=sys.stderr)
+        say(hint or complaint)
         return UNUSABLE
     except KeyboardInterrupt:
         return STOPPED
@@ -224,7 +230,7 @@ def main(words):
         return UNUSABLE if check else GOOD
     except OSError as error:
         forget_output()
-        print(f"hashstats: output: {error.strerror}; expected a place to write to", file=sys.stderr)
+        say(f"output: {error.strerror}; expected a place to write to")
         return UNUSABLE
     except Exception:
         # A bug, or too little memory. Python's own status, 1, means a crowded table.
@@ -234,6 +240,7 @@ def main(words):
 
 def run(module, options):
     """The judged tables of a command."""
+    errors.quiet = options.quiet
     if not options.quiet:
         judged = module.run(options)
         sys.stdout.flush()

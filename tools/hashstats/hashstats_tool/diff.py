@@ -60,8 +60,13 @@ def after_and_tables(options, old):
     """The first word is AFTER, unless a table has this name."""
     words, named = options.words, options.file or options.core
     if not named and words and words[0] not in {one.name for one in old}:
-        return words[0], words[1:]
-    return options.file or options.default, words
+        if options.source != "auto":
+            raise Complaint(
+                f"AFTER {sources.quoted_path(words[0])} and --source {options.source}; "
+                "accepted: one of them"
+            )
+        return sources.with_symbols(words[0], options.kallsyms), words[1:]
+    return sources.with_symbols(options.file, options.kallsyms) or options.default, words
 
 
 def in_short(before, after, terminal):

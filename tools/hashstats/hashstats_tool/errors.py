@@ -1,8 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 """How the tool refuses: one line that helps, exit status 2."""
 
+import contextlib
+import sys
+
 SHOWN = 60  # letters of bad input that are repeated
 ALIKE = 0.7  # of a word that was meant
+
+
+quiet = False  # with -q: no notes, no progress
+
+
+def say(text):
+    """A line on standard error; where that cannot be written, the exit status says enough."""
+    with contextlib.suppress(OSError):
+        print(f"hashstats: {text}", file=sys.stderr)
 
 
 class Complaint(Exception):

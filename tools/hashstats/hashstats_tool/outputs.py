@@ -73,6 +73,6 @@ def create(path):
     """A file for the user alone to decide on: the umask says who may read it."""
     refuse_dash(path)
     try:
-        return open(path, "wb", buffering=0)
+        return open(path, "wb")
     except OSError as error:
         raise refused(path, error) from None

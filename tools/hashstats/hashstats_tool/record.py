@@ -6,7 +6,7 @@ import shlex
 import sys
 import time
 
-from . import listing, outputs, peaks, reading, recording, report, sources, verdicts
+from . import errors, listing, outputs, peaks, reading, recording, report, sources, verdicts
 from .errors import Complaint
 from .selection import of
 from .watch import add_interval, seconds
@@ -61,6 +61,7 @@ def run(options):
                     output = outputs.create(path)
                     output.write(recording.head(seen.host))
                 output.write(recording.sample(now, data))
+                output.flush()
                 seen.add(now, copy)
         except KeyboardInterrupt:
             # The samples until then count.
@@ -109,10 +110,10 @@ def samples(path, pause, duration):
 
 
 def progress(number, of):
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and not errors.quiet:
         print(f"\rsample {number} of {of} ", end="", file=sys.stderr, flush=True)
 
 
 def progress_over():
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and not errors.quiet:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -10,8 +10,8 @@ import os
 import stat
 import sys
 
-from . import reading
-from .errors import Complaint, quoted
+from . import errors, reading
+from .errors import Complaint, quoted, say
 from .terminal import shortened
 
 KERNEL = "/proc/hashstats"
@@ -75,8 +75,9 @@ def chosen(options):
     """The path to read where the user names no file."""
     if options.core and options.file:
         raise Complaint("-f and --core; accepted: one of them")
-    if options.core and options.source != "auto":
-        raise Complaint(f"--core and --source {options.source}; accepted: one of them")
+    for name, given in (("-f", options.file), ("--core", options.core)):
+        if given and options.source != "auto":
+            raise Complaint(f"{name} and --source {options.source}; accepted: one of them")
     path = Core(options.core or (MEMORY if options.source == "kcore" else KERNEL))
     if options.source == "auto" and not options.core and not os.path.exists(KERNEL):
         path = Core(MEMORY)
@@ -89,12 +90,23 @@ def name_of(path):
 
 
 def read(path):
-    """The bytes of a file; the reason, if there are none, in one line."""
-    return b"".join(lines(path))
+    """The bytes of one copy; the reason, if there are none, in one line."""
+    text = lines(path)
+    first = next(text, b"")
+    if first.startswith(b"recording: "):
+        raise Complaint(
+            f"{quoted_path(name_of(path))}, line 1: a recording, "
+            "expected one copy; accepted: hashstats report, advise"
+        )
+    return first + b"".join(text)
 
 
 def lines(path):
     """The same line by line, for a file that memory need not hold."""
+    if path == KERNEL and getattr(path, "symbols", None):
+        raise Complaint(
+            f"--kallsyms: {KERNEL} has no use for it; accepted: with a crash dump or --source kcore"
+        )
     if path != "-" and is_core(path):
         from .stock import reader
 
@@ -133,10 +145,12 @@ def lines(path):
 def bounded(file, path):
     """The lines of an open file, unless a copy is larger than any real one."""
     number = size = 0
+    many = False
     while line := file.readline(LARGEST_COPY + 1):
         number += 1
+        many |= number == 1 and line.startswith(b"recording: ")
         # Such a line begins the next copy of a recording.
-        size = 0 if line.startswith(b"=== ") else size + len(line)
+        size = 0 if many and line.startswith(b"=== ") else size + len(line)
         if size > LARGEST_COPY:
             raise Complaint(
                 f"{quoted_path(name_of(path))}, line {number}: a copy of more than 8 MiB, "
@@ -167,7 +181,8 @@ def quoted_path(path):
 
 def note(text):
     """Notes go to standard error, so that output stays what it is."""
-    print(f"hashstats: note: {shortened(text, LONGEST_NOTE)}", file=sys.stderr)
+    if not errors.quiet:
+        say(f"note: {shortened(text, LONGEST_NOTE)}")
 
 
 told: set[str] = set()
@@ -202,13 +217,7 @@ def about(copy):
 
 def load(path):
     """The copy at a path, its notes told."""
-    data = read(path)
-    if data.startswith(b"recording: "):
-        raise Complaint(
-            f"{quoted_path(name_of(path))}, line 1: a recording, "
-            "expected one copy; accepted: hashstats report, advise"
-        )
-    return tell(reading.parse(data, quoted_path(name_of(path))))
+    return tell(reading.parse(read(path), quoted_path(name_of(path))))
 
 
 def memory(path):

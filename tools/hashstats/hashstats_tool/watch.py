@@ -6,6 +6,7 @@ writes one view after the other.
 """
 
 import os
+import re
 import select
 import signal
 import sys
@@ -14,7 +15,7 @@ import time
 import tty
 
 from . import diff, listing, numbers, sources, text_table, verdicts
-from .errors import Complaint
+from .errors import Complaint, quoted
 from .selection import of
 from .terminal import Terminal, shortened
 
@@ -43,7 +44,7 @@ def options(parser):
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
     listing.add_all(parser)
     add_interval(parser, "2")
-    parser.add_argument("--count", type=int, metavar="N", help="quit after N views")
+    parser.add_argument("--count", metavar="N", help="quit after N views")
 
 
 def add_interval(parser, default):
@@ -66,19 +67,27 @@ def seconds(text, option):
     return value
 
 
+def views(text):
+    """How many, or None for no end."""
+    if text is None:
+        return None
+    if not re.fullmatch("[1-9][0-9]{0,8}", text, re.ASCII):
+        raise Complaint(f"--count {quoted(text)}; accepted: 1 to 999999999 views")
+    return int(text)
+
+
 def run(options):
     pause = seconds(options.interval, "-n")
     if options.file == "-":
         raise Complaint("watch reads again and again; accepted: a file for -f")
-    if options.count is not None and options.count < 1:
-        raise Complaint(f"--count {options.count}; accepted: views from 1")
+    count = views(options.count)
     # A complaint about the first reading goes to the user's screen.
     view = View(options)
     screen = Screen() if view.terminal.is_one else Pipe()
     with screen:
         while True:
             screen.show(view)
-            if view.number == options.count or screen.left(pause, view):
+            if view.number == count or screen.left(pause, view):
                 return view.judged
             view.read()
 
@@ -178,25 +187,38 @@ class Screen:
         os.set_blocking(self.waker, False)
         os.set_blocking(self.wake, False)
         self.old_waker = signal.set_wakeup_fd(self.waker, warn_on_full_buffer=False)
+        self.suspended = False
         self.old = {
             number: signal.signal(number, handler)
             for number, handler in (
                 (signal.SIGWINCH, lambda *_: None),
+                (signal.SIGTSTP, self.suspend),
                 (signal.SIGTERM, stop),
                 (signal.SIGHUP, stop),
             )
         }
+        self.take()
+        return self
+
+    def take(self):
+        """The other screen, and each key as soon as it is pressed."""
         if self.keys is not None:
             self.settings = termios.tcgetattr(self.keys)
             tty.setcbreak(self.keys)
         sys.stdout.write(ENTER)
-        return self
 
-    def __exit__(self, *_):
+    def give_back(self):
         if self.keys is not None:
             termios.tcsetattr(self.keys, termios.TCSADRAIN, self.settings)
         sys.stdout.write(EXIT)
         sys.stdout.flush()
+
+    def suspend(self, *_):
+        """Ctrl-Z. left() does the rest, since show() may be writing."""
+        self.suspended = True
+
+    def __exit__(self, *_):
+        self.give_back()
         for number, handler in self.old.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self.old_waker)
@@ -221,6 +243,14 @@ class Screen:
             ready = select.select(news, [], [], rest)[0]
             if self.wake in ready:
                 os.read(self.wake, 512)
+                if self.suspended:
+                    self.suspended = False
+                    self.give_back()
+                    # Where no shell can continue us, the kernel drops this signal.
+                    signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+                    os.kill(os.getpid(), signal.SIGTSTP)
+                    signal.signal(signal.SIGTSTP, self.suspend)
+                    self.take()
                 self.show(view)
             if self.keys is not None and self.keys in ready:
                 key = os.read(self.keys, 1)

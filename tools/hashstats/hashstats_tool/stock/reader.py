@@ -5,6 +5,7 @@ import os
 import sys
 import time
 
+from .. import errors
 from ..errors import Complaint
 from . import (
     catalog,
@@ -266,7 +267,8 @@ def one_line(error):
 
 
 def contents(path):
-    with open(path) as file:
+    # A command line may have any bytes.
+    with open(path, errors="replace") as file:
         return file.read().strip()
 
 
@@ -299,7 +301,7 @@ class Progress:
     def __init__(self, shown):
         self.shown = shown
         self.start = time.monotonic()
-        self.wanted = sys.stderr is not None and sys.stderr.isatty()
+        self.wanted = sys.stderr is not None and sys.stderr.isatty() and not errors.quiet
         self.written = False
 
     def say(self, what):
