@@ -10,6 +10,7 @@ LEAST = {
         "": 60,
         "boot_hash_test_number/": 40,
     },
+    "bucket_locks": {"": 2},
     "buffer_hash": {"": 11},
     "page_hash": {"": 15},
     "hash_keyed": {"": 11},
@@ -20,8 +21,8 @@ LEAST = {
         "spread_test_hash_64/": 14,
         "spread_test_bad_function_fails/": 10,
     },
-    "mbcache": {"": 25},
-    "wait_filter": {"": 18},
+    "mbcache": {"": 26},
+    "wait_filter": {"": 20},
     "ext4_hash_reference": {"": 5},
     # The kernel's own, of what our patches change.
     "ext4_inode_test": {"": 1},

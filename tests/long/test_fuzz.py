@@ -11,20 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from common import ROOT
+import boot_hash_program
+from boot_hash_program import SOURCE
 from common.packages import ensure_packages
 
 pytestmark = pytest.mark.long
 
-FUZZ = ROOT / "tests/helpers/fuzz"
 SECONDS = 600
-SEEDS = (
-    "\x12dentry:4K,inode:0x100\n1G\n64K",
-    "\x10page:auto,uid:2\nmax\n",
-    "\x1fpage:0,a:1G,tcp-established:1M",
-    "\x01nothing:1,dentry,:1\n0x10\n-1",
-    "\x12dentry:010K\n20000000000G\n18446744073709551616",
-)
 
 
 @pytest.fixture(name="build", scope="module")
@@ -32,37 +25,17 @@ def build_fixture(tmp_path_factory):
     """Compile the kernel's file, or one with a fault in it."""
     ensure_packages("fuzz")
     folder = tmp_path_factory.mktemp("fuzz")
-
-    def build(name, text):
-        here = folder / name
-        headers = here / "linux"
-        headers.mkdir(parents=True)
-        (here / "boot_hash.c").write_text(text)
-        (here / "boot_hash.h").write_bytes((ROOT / "mm/boot_hash.h").read_bytes())
-        for header in re.findall(r"<linux/(\S+)>", text) + ["types.h"]:
-            (headers / header).write_text('#include "kernel.h"\n')
-        program = here / "fuzz"
-        sanitize = "-fsanitize=fuzzer,address,undefined"
-        words = ["clang", "-g", "-O1", sanitize, "-fno-sanitize-recover=all"]
-        words += [f"-I{here}", f"-I{FUZZ}", str(FUZZ / "command_line.c"), "-o", str(program)]
-        subprocess.run(words, check=True)
-        return program
-
-    return build
+    words = ["clang", "-fsanitize=fuzzer,address,undefined"]
+    return lambda name, text: boot_hash_program.build(folder / name, text, *words)
 
 
 def fuzz(program: Path, seconds: int):
     corpus = program.parent / "corpus"
-    corpus.mkdir()
-    for number, seed in enumerate(SEEDS):
-        (corpus / str(number)).write_bytes(seed.encode("latin-1"))
+    boot_hash_program.write_seeds(corpus)
     words = [program, f"-max_total_time={seconds}", "-max_len=512", "-print_final_stats=1", corpus]
     return subprocess.run(
         words, cwd=program.parent, text=True, errors="replace", capture_output=True
     )
-
-
-SOURCE = (ROOT / "mm/boot_hash.c").read_text()
 
 
 def test_any_command_line_is_survived(build):
@@ -79,6 +52,9 @@ def test_any_command_line_is_survived(build):
         ("hard.fewest = max(hard.fewest, 2ULL);", ""),
         ("if (nr_requests == BOOT_HASH_REQUESTS) {", "if (nr_requests > BOOT_HASH_REQUESTS) {"),
         ("if (parsed > U64_MAX >> shift)", "if (0)"),
+        ('pr_warn("hash_entries: expected', 'if (0) pr_warn("hash_entries: expected'),
+        ('pr_warn("%s: %s: expected a number', 'if (0) pr_warn("%s: %s: expected a number'),
+        ('pr_warn("hash_memory: expected', 'if (0) pr_warn("hash_memory: expected'),
     ],
 )
 def test_fault_is_found(build, right, wrong):

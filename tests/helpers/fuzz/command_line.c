@@ -57,11 +57,19 @@ static void check_table(unsigned int i, unsigned long kernel_pages)
 	};
 	bool optional = tables[i].flags & HASH_OPTIONAL;
 	bool soft = tables[i].flags & HASH_SOFT_LIMITS;
-	unsigned int before = warnings;
+	unsigned int before = warnings, invalid = 0, r;
+	unsigned long long number;
 	unsigned long n;
 
 	boot_hash_name(table.name, tables[i].title);
+	for (r = 0; r < nr_requests; r++) {
+		const struct boot_hash_request *one = &requests[r];
+
+		invalid += request_matches(one, &table) && !(optional && is_auto(one)) &&
+			   boot_hash_parse(one->value, one->value_len, &number);
+	}
 	n = boot_hash_choose(&table, tables[i].flags, &tables[i].bounds, kernel_pages);
+	check(warnings - before >= invalid);
 	check(n == table.nr_buckets);
 	check(n || (optional && table.origin == BOOT_HASH_OFF));
 	check(boot_hash_origin_name(table.origin));
@@ -108,16 +116,36 @@ static void parse(char *text)
 	check(number == wanted);
 }
 
+enum { HASH_ENTRIES, HASH_MEMORY, DHASH_ENTRIES, PARAMETERS };
+
+/* Each word is kept as a request, or ignored with a warning. */
+static void check_setup(char *line, unsigned int parameter)
+{
+	static int (*const setup[PARAMETERS])(char *) = {
+		hash_entries_setup, hash_memory_setup, dhash_entries_setup,
+	};
+	unsigned int before = nr_requests + warnings, words = 1;
+	unsigned long long bytes = 0;
+	const char *c;
+
+	if (parameter == HASH_ENTRIES)
+		for (c = line; *c; c++)
+			words += *c == ',';
+	if (parameter == HASH_MEMORY) {
+		boot_hash_parse(line, strlen(line), &bytes);
+		words = strcmp(line, "max") && bytes < SZ_1M;
+	}
+	setup[parameter](line);
+	check(nr_requests + warnings - before == words);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The first byte is the size of memory; values are separated by new lines. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int (*const setup[])(char *) = {
-		hash_entries_setup, hash_memory_setup, dhash_entries_setup,
-	};
 	unsigned long kernel_pages;
-	unsigned int i, words;
+	unsigned int i, words, before;
 	char *copy, *text, *line;
 
 	if (!size)
@@ -134,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = copy;
 	for (i = 0; (line = strsep(&text, "\n")); i++) {
 		parse(line);
-		setup[i % 3](line);
+		check_setup(line, i % PARAMETERS);
 	}
 	words = nr_requests;
 	check(words <= BOOT_HASH_REQUESTS);
@@ -142,9 +170,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (i = 0; i < TABLES; i++)
 		check_table(i, kernel_pages);
 	check(nr_boot_hash_tables <= TABLES);
+	before = warnings;
 	warn_unmatched_requests();
 	for (i = 0; i < words; i++)
-		check(requests[i].matched || warnings);
+		before += !requests[i].matched;
+	check(warnings == before);
 	free(copy);
 	return 0;
 }

@@ -32,6 +32,7 @@ typedef uint64_t u64;
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define max_t(type, a, b)	max((type)(a), (type)(b))
+#define min_t(type, a, b)	min((type)(a), (type)(b))
 #define clamp(a, low, high)	min(max(a, low), high)
 #define div64_ul(a, b)		((a) / (b))
 
