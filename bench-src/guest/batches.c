@@ -128,7 +128,7 @@ static void check_pages(unsigned int wanted)
 	unsigned int found = pages_in_memory();
 
 	if (found != wanted) {
-		fprintf(stderr, "batches: %s: %u of %u pages are in memory, wanted are %u\n",
+		fprintf(stderr, "batches: %s: %u of %u pages are in memory, expected %u\n",
 			operation_name[opt.operation], found, opt.pages, wanted);
 		exit(1);
 	}

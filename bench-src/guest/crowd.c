@@ -525,9 +525,17 @@ static void path_of(char *path, const char *what, unsigned int number,
 	char dir[NAME_SIZE];
 
 	name_of(dir, what, number / files);
+	snprintf(path, 2 * NAME_SIZE, "%s/%u", dir, number);
+}
+
+/* The directory of that path, made with its first file. */
+static void make_dir_of(const char *what, unsigned int number, unsigned int files)
+{
+	char dir[NAME_SIZE];
+
+	name_of(dir, what, number / files);
 	if (number % files == 0 && mkdir(dir, 0777) && errno != EEXIST)
 		fail(kind, dir);
-	snprintf(path, 2 * NAME_SIZE, "%s/%u", dir, number);
 }
 
 static struct sockaddr_un socket_path(unsigned int member)
@@ -557,6 +565,7 @@ static void add_socket(unsigned int member)
 {
 	struct sockaddr_un address = socket_path(member);
 
+	make_dir_of("crowd", member, DIR_FILES);
 	held[member] = unix_socket();
 	if (bind(held[member], (struct sockaddr *)&address, sizeof(address)))
 		fail(kind, address.sun_path);
@@ -586,15 +595,20 @@ static void add_file(unsigned int member)
 {
 	char path[2 * NAME_SIZE];
 
+	make_dir_of("crowd", member, FAT_FILES);
 	path_of(path, "crowd", member, FAT_FILES);
 	make_file(path);
 }
 
 static void one_more_file(unsigned int member)
 {
+	static int made;
 	char path[2 * NAME_SIZE];
 
 	(void)member;
+	/* The first operation is not counted. */
+	if (!made++)
+		make_dir_of("more", 0, FAT_FILES);
 	path_of(path, "more", 0, FAT_FILES);
 	make_file(path);
 	if (unlink(path))
@@ -731,7 +745,7 @@ static void check_sizes(char **sizes)
 	for (; *sizes; sizes++, before = size) {
 		size = to_number("SIZE", *sizes, 1, MOST);
 		if (size <= before) {
-			fprintf(stderr, "crowd: SIZE %u after %u: accepted are larger ones\n",
+			fprintf(stderr, "crowd: SIZE %u after %u: accepted: larger ones\n",
 				size, before);
 			exit(2);
 		}

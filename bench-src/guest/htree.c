@@ -154,7 +154,6 @@ static void shuffle(void)
 	}
 }
 
-/* A no-op that nothing else uses; which it is has to be a constant. */
 static void run(const struct phase *phase)
 {
 	double begin, seconds;

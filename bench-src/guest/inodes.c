@@ -234,7 +234,7 @@ static void run_phase(const struct work *work, int phase)
 		handle_all(work);
 }
 
-/* A no-op that nothing else uses; which it is has to be a constant. */
+/* The marker is part of an instruction, so each phase has a call of its own. */
 static void run_marked(const struct work *work, int phase)
 {
 	switch (phase) {

@@ -271,6 +271,7 @@ static void add_directory(unsigned int member)
 {
 	char path[2 * NAME_SIZE], file[3 * NAME_SIZE];
 
+	make_dir_of("crowd", member, DIR_FILES);
 	watched_path(path, member);
 	snprintf(file, sizeof(file), "%s/file", path);
 	if (mkdir(path, 0755))
@@ -331,6 +332,7 @@ static void add_measured(unsigned int member)
 {
 	char path[2 * NAME_SIZE];
 
+	make_dir_of("crowd", member, DIR_FILES);
 	path_of(path, "crowd", member, DIR_FILES);
 	measure_file(path);
 }

@@ -374,7 +374,6 @@ static const struct phase together = {
 	"follow-together", &opt.follows, warm_links, follow_together
 };
 
-/* A no-op that nothing else uses; which it is has to be a constant. */
 static void print_counters(void)
 {
 	FILE *file = fopen(opt.counters->path, "r");
@@ -446,7 +445,7 @@ static void arguments(int argc, char **argv)
 	opt.dir = argv[optind];
 	opt.follows = opt.procs * opt.links;
 	if (opt.links <= LRU) {
-		fprintf(stderr, "metadata: -l %u: accepted are more than the %d of an LRU\n",
+		fprintf(stderr, "metadata: -l %u: accepted: more than the %d of an LRU\n",
 			opt.links, LRU);
 		exit(2);
 	}

@@ -202,7 +202,7 @@ static const char help[] =
 static void add_round(unsigned int users)
 {
 	if (opt.rounds == MAX_ROUNDS) {
-		fprintf(stderr, "multiuser: -n: accepted are %u at most\n", MAX_ROUNDS);
+		fprintf(stderr, "multiuser: -n: accepted: %u at most\n", MAX_ROUNDS);
 		exit(2);
 	}
 	opt.users[opt.rounds++] = users;

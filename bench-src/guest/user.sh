@@ -12,7 +12,7 @@ set -e
 
 wrong()
 {
-	echo "user.sh: $1 gave '$2', wanted is '$3'" >&2
+	echo "user.sh: $1 gave '$2', expected '$3'" >&2
 	exit 1
 }
 

@@ -35,7 +35,7 @@ void calibrate(void)
 /* Picoseconds of one operation out of @count. */
 u64 picoseconds(u64 cycles, unsigned int count)
 {
-	return div64_u64(cycles * 1000000000, cycles_per_ms * count);
+	return mul_u64_u64_div_u64(cycles, 1000000000, cycles_per_ms * count);
 }
 
 int compare_u64(const void *a, const void *b)

@@ -2,27 +2,19 @@
 """The benchmark of atomic operations: its load, what it counts, its figures."""
 
 import re
-import subprocess
 
 import pytest
 
+import benchprogram
 import common
 from bench import record, symbol_counts, symbols
 from bench.cases import atomics as bench_atomics
 from bench.cases.atomics import Case
-from guest import initramfs
 
 REPEATS = 3
 
 
-def batches(*words):
-    return subprocess.run(
-        [initramfs.tools() / "batches", *words],
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+batches = benchprogram.program("batches")
 
 
 @pytest.mark.parametrize("operation", ["read", "write", "truncate"])
@@ -45,8 +37,8 @@ def test_pages_are_operated_on(operation, how, tmp_path):
         ([".", "read"], "usage: batches"),
         ([".", "look", "one"], "usage: batches"),
         ([".", "read", "all"], "usage: batches"),
-        ([".", "read", "one", "-n", "257"], "-n 257: accepted are 1 to 256"),
-        ([".", "read", "one", "-r", "0"], "-r 0: accepted are 1 to 1000"),
+        ([".", "read", "one", "-n", "257"], "-n 257: accepted: 1 to 256"),
+        ([".", "read", "one", "-r", "0"], "-r 0: accepted: 1 to 1000"),
         (["/nowhere", "read", "one"], "batches: enter /nowhere: No such"),
     ],
 )
@@ -117,7 +109,7 @@ def test_bad_addresses_are_refused(tmp_path):
         timeout=60,
     )
     assert done.returncode
-    assert "accepted are out=FILE and then skip=ADDRESSES" in done.stderr
+    assert "accepted: out=FILE and then skip=ADDRESSES" in done.stderr
 
 
 SYSTEM_MAP = """\

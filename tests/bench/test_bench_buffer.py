@@ -2,27 +2,20 @@
 """The buffer benchmark's machinery: its load, what it counts, its figures."""
 
 import re
-import subprocess
 
 import pytest
 
+import benchprogram
 import common
 from bench import lockstat, record, symbol_counts
 from bench.cases import buffer as bench_buffer
-from guest import initramfs, vm
+from guest import vm
 
 FILES, SETS, LINKS = 1200, 100, 200
 PHASES = bench_buffer.PHASES
 
 
-def metadata(*words):
-    return subprocess.run(
-        [initramfs.tools() / "metadata", *words],
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+metadata = benchprogram.program("metadata")
 
 
 @pytest.mark.parametrize(
@@ -31,10 +24,10 @@ def metadata(*words):
         ([], "usage: metadata DIR"),
         ([".", "."], "usage: metadata DIR"),
         ([".", "-z"], "usage: metadata DIR"),
-        ([".", "-n", "0"], "metadata: -n 0: accepted are 1 to 1000000\n"),
-        ([".", "-d", "x"], "metadata: -d x: accepted are 1 to"),
-        ([".", "-l", "16"], "metadata: -l 16: accepted are more than the 16 of"),
-        ([".", "-j", "1001"], "metadata: -j 1001: accepted are 1 to 1000\n"),
+        ([".", "-n", "0"], "metadata: -n 0: accepted: 1 to 1000000\n"),
+        ([".", "-d", "x"], "metadata: -d x: accepted: 1 to"),
+        ([".", "-l", "16"], "metadata: -l 16: accepted: more than the 16 of"),
+        ([".", "-j", "1001"], "metadata: -j 1001: accepted: 1 to 1000\n"),
     ],
 )
 def test_bad_arguments(words, said):
@@ -149,7 +142,7 @@ def test_what_was_not_done_is_refused():
 
 
 def test_missing_phases_and_counters():
-    with pytest.raises(common.Failure, match="the phases none; wanted are create cold-list"):
+    with pytest.raises(common.Failure, match="the phases none; expected create cold-list"):
         bench_buffer.parse("")
     with pytest.raises(common.Failure, match="saw 0 segments of 1"):
         bench_buffer.by_phase([], [{}])

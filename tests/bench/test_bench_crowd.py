@@ -2,14 +2,13 @@
 """The crowd benchmark's machinery: the crowds, their operations, the figures."""
 
 import re
-import subprocess
 
 import pytest
 
+import benchprogram
 import common
 from bench import record, symbol_counts
 from bench.cases import crowd as bench_crowd
-from guest import initramfs
 
 LOAD = bench_crowd.Load((50, 60), 1, bench_crowd.TWICE)
 # Enough for a test: 60 members, and few operations.
@@ -22,14 +21,7 @@ USERS, TIMERS = (
 )
 
 
-def crowd(*words):
-    return subprocess.run(
-        [initramfs.tools() / "crowd", *words],
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+crowd = benchprogram.program("crowd")
 
 
 @pytest.mark.parametrize(
@@ -39,15 +31,15 @@ def crowd(*words):
         (["timers"], "usage: crowd KIND"),
         (["dogs", "5"], "usage: crowd KIND"),
         (["timers", "-x", "5"], "usage: crowd KIND"),
-        (["timers", "0"], "crowd: SIZE 0: accepted are 1 to 1000000\n"),
-        (["timers", "5x"], "crowd: SIZE 5x: accepted are 1 to 1000000\n"),
-        (["timers", "5", "5"], "crowd: SIZE 5 after 5: accepted are larger ones\n"),
-        (["timers", "-n", "", "5"], "crowd: -n : accepted are 1 to"),
-        (["users", "-s", "-1", "5"], "crowd: -s -1: accepted are 1 to"),
+        (["timers", "0"], "crowd: SIZE 0: accepted: 1 to 1000000\n"),
+        (["timers", "5x"], "crowd: SIZE 5x: accepted: 1 to 1000000\n"),
+        (["timers", "5", "5"], "crowd: SIZE 5 after 5: accepted: larger ones\n"),
+        (["timers", "-n", "", "5"], "crowd: -n : accepted: 1 to"),
+        (["users", "-s", "-1", "5"], "crowd: -s -1: accepted: 1 to"),
         (["probe", "5"], "usage: crowd KIND"),
         (["sessions"], "usage: crowd KIND"),
-        (["keys", "-d", "/mnt", "0"], "crowd: SIZE 0: accepted are 1 to 1000000\n"),
-        (["clients", "-n", "0", "5"], "crowd: -n 0: accepted are 1 to"),
+        (["keys", "-d", "/mnt", "0"], "crowd: SIZE 0: accepted: 1 to 1000000\n"),
+        (["clients", "-n", "0", "5"], "crowd: -n 0: accepted: 1 to"),
     ],
 )
 def test_bad_arguments(words, said):

@@ -113,7 +113,7 @@ def test_load_is_read():
     "text, reason",
     [
         ("dentry_bench: end -12\n", "did not end well: dentry_bench: end -12"),
-        (load(200), "reported 1 loads, wanted is one with vfs_cache_pressure 100"),
+        (load(200), "reported 1 loads, expected one with vfs_cache_pressure 100"),
         ("dentry_bench: end 0\n", "reported 0 loads"),
         (load(100, hits=1001), "counted 1001 hits of 1000 lookups"),
         (load(100, buckets=512), "is 32768 buckets"),

@@ -318,7 +318,7 @@ def test_guest_output_is_cut_into_sections():
 )
 def test_incomplete_guest_output_is_refused(old, new):
     with pytest.raises(
-        common.Failure, match="the guest printed .*; wanted are fstree hashstats about page buffer"
+        common.Failure, match="the guest printed .*; expected fstree hashstats about page buffer"
     ):
         bench_functions.sections(output(HASHSTATS).replace(old, new))
 

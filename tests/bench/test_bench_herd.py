@@ -2,14 +2,14 @@
 """The herd benchmark's machinery: the load, its watchdog, the figures."""
 
 import os
-import subprocess
 
 import pytest
 
+import benchprogram
 import common
 from bench import record
 from bench.cases import herd as bench_herd
-from guest import initramfs, vm
+from guest import vm
 from kernel import variants
 from series import gitcmd, source
 
@@ -45,14 +45,7 @@ def report(phase):
     return f"phase: {phase}\nthreads: 512\nseconds: 2.000\nmb-per-second: 8.000\n"
 
 
-def herd(*words):
-    return subprocess.run(
-        [initramfs.tools() / "herd", *words],
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+herd = benchprogram.program("herd")
 
 
 def test_phases_on_a_folder(tmp_path):
@@ -78,7 +71,7 @@ def test_hang_is_said(tmp_path):
     [
         (["."], "usage: herd DIR PHASE"),
         ([".", "sleep"], "usage: herd"),
-        ([".", "read", "-t", "0"], "herd: -t 0: accepted are 1 to 1000000"),
+        ([".", "read", "-t", "0"], "herd: -t 0: accepted: 1 to 1000000"),
         ([".", "read", "-n", "2x"], "herd: -n 2x: accepted"),
     ],
 )
@@ -112,7 +105,7 @@ def test_report_with_counters():
 
 
 def test_missing_phase_and_counters():
-    with pytest.raises(common.Failure, match="phases write; wanted are write random-write"):
+    with pytest.raises(common.Failure, match="phases write; expected write random-write"):
         bench_herd.parse(report("write"))
     stats = STATS.replace("wakes: 10\n", "").partition("\n")[2]
     with pytest.raises(common.Failure, match="no wakes of folio_wait"):

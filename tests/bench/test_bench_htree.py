@@ -3,14 +3,14 @@
 
 import os
 import re
-import subprocess
 
 import pytest
 
+import benchprogram
 import common
 from bench import record
 from bench.cases import htree as bench_htree
-from guest import initramfs, vm
+from guest import vm
 
 PATTERNS = bench_htree.LOADS["long"].patterns
 DUMP = """\
@@ -35,14 +35,7 @@ leaf block checksum: 0x0884b76f
 """
 
 
-def htree(*words):
-    return subprocess.run(
-        [initramfs.tools() / "htree", *words],
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+htree = benchprogram.program("htree")
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -96,7 +89,7 @@ def test_leaves():
 @pytest.mark.parametrize(
     "text, name, files, said",
     [
-        (DUMP, "tea", 3, "hash version 1; wanted is 2, tea"),
+        (DUMP, "tea", 3, "hash version 1; expected 2, tea"),
         (DUMP, "half_md4", 4, "3 names in a directory of 4"),
         ("debugfs: not a directory\n", "tea", 3, "hash version none"),
     ],

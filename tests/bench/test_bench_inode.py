@@ -85,8 +85,8 @@ def test_processes_that_cannot_go_on_end(tmp_path):
     "words, said",
     [
         ([], "usage: inodes DIR"),
-        ([".", "-n", "0"], "-n 0: accepted are 1 to"),
-        ([".", "-p", "2x"], "-p 2x: accepted are"),
+        ([".", "-n", "0"], "-n 0: accepted: 1 to"),
+        ([".", "-p", "2x"], "-p 2x: accepted:"),
         ([".", "-z"], "usage: inodes"),
         (9 * ["."], "usage: inodes"),
     ],

@@ -565,9 +565,9 @@ def test_picture_rows_hold_all_transfers(result):
     "words, reason",
     [
         (("2", "1"), "accepted: CPUS WARM ROUNDS"),
-        (("1", "0", "1"), "CPUS 1: accepted are 2 to 16"),
-        (("17", "0", "1"), "CPUS 17: accepted are 2 to 16"),
-        (("2", "0", "0"), "ROUNDS 0: accepted are 1 to"),
+        (("1", "0", "1"), "CPUS 1: accepted: 2 to 16"),
+        (("17", "0", "1"), "CPUS 17: accepted: 2 to 16"),
+        (("2", "0", "0"), "ROUNDS 0: accepted: 1 to"),
         (("2", "0", "1", "tmpsf"), "GROUP tmpsf: no group of operations has this name"),
     ],
 )

@@ -80,10 +80,10 @@ def test_script_that_fails(tmp_path, script, said):
     [
         ([], "usage: multiuser DIR SCRIPT"),
         (["s"], "usage: multiuser"),
-        (["s", "-n", "0"], "-n 0: accepted are 1 to 1000"),
-        (["s", "-n", "1001"], "-n 1001: accepted are 1 to 1000"),
-        (["s", "-w", "x", "-n", "1"], "-w x: accepted are 1 to 1000"),
-        (["s", *17 * ["-n", "1"]], "-n: accepted are 16 at most"),
+        (["s", "-n", "0"], "-n 0: accepted: 1 to 1000"),
+        (["s", "-n", "1001"], "-n 1001: accepted: 1 to 1000"),
+        (["s", "-w", "x", "-n", "1"], "-w x: accepted: 1 to 1000"),
+        (["s", *17 * ["-n", "1"]], "-n: accepted: 16 at most"),
     ],
 )
 def test_bad_arguments(words, said):
@@ -141,11 +141,11 @@ def test_users_script(tmp_path):
         (
             "cc",
             "printf '#!/bin/sh\\necho 25\\n' > $2; chmod +x $2",
-            "user.sh: primes gave '25', wanted is '168'\n",
+            "user.sh: primes gave '25', expected '168'\n",
         ),
-        ("ed", "cat > /dev/null", "user.sh: nroff gave '0', wanted is '1'\n"),
-        ("nroff", "true", "user.sh: nroff gave '0', wanted is '1'\n"),
-        ("spell", "echo wrong", "user.sh: spell gave 'wrong', wanted is 'constatn'\n"),
+        ("ed", "cat > /dev/null", "user.sh: nroff gave '0', expected '1'\n"),
+        ("nroff", "true", "user.sh: nroff gave '0', expected '1'\n"),
+        ("spell", "echo wrong", "user.sh: spell gave 'wrong', expected 'constatn'\n"),
     ],
 )
 def test_wrong_result_ends_the_script(tmp_path, name, text, said):
@@ -245,9 +245,9 @@ def test_rounds_are_read():
 
 
 def test_what_is_missing_is_refused():
-    with pytest.raises(common.Failure, match="rounds of no users; wanted are 2 4"):
+    with pytest.raises(common.Failure, match="rounds of no users; expected 2 4"):
         bench_multiuser.parse("", LOAD)
-    with pytest.raises(common.Failure, match="rounds of 4 users; wanted"):
+    with pytest.raises(common.Failure, match="rounds of 4 users; expected"):
         bench_multiuser.parse("=== rounds\n" + ROUND.format(users=4), LOAD)
     text = ROUND.format(users=2).replace("seconds: 1.5", "seconds: none 1.5")
     with pytest.raises(common.Failure, match="no seconds of a round: users: 2"):

@@ -86,7 +86,7 @@ def test_page_that_was_dropped_is_seen(kernel):
         (["."], "usage: readers"),
         ([".", "backwards"], "usage: readers"),
         ([".", "random", "-n", "0"], "-n 0: accepted"),
-        ([".", "random", "-t", "65"], "-t 65: accepted are 1 to 64"),
+        ([".", "random", "-t", "65"], "-t 65: accepted: 1 to 64"),
         (["/nowhere", "random"], "readers: enter /nowhere: No such"),
     ],
 )

@@ -2,26 +2,18 @@
 """The spread study: its program, what is read from it, and the figures."""
 
 import re
-import subprocess
 
 import pytest
 
+import benchprogram
 import common
 from bench import record
 from bench.cases import spread as bench_spread
-from guest import initramfs
 
 PATTERN = "ext4 64 of 8192"
 
 
-def hash_spread(*words):
-    return subprocess.run(
-        [initramfs.tools() / "hash_spread", *words],
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+hash_spread = benchprogram.program("hash_spread")
 
 
 @pytest.fixture(scope="module")

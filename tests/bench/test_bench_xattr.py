@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """The xattr benchmark's machinery: the load, its sharing, the figures."""
 
-import subprocess
-
 import pytest
 
+import benchprogram
 import common
 from bench import record, symbol_counts, symbols
 from bench.cases import xattr as bench_xattr
-from guest import initramfs, vm
+from guest import vm
 
 REPORT = """\
 === cell
@@ -34,14 +33,7 @@ def report(cell, **changed):
     return REPORT.format(**said)
 
 
-def xattr_bench(*words):
-    return subprocess.run(
-        [initramfs.tools() / "xattr_bench", *words],
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+xattr_bench = benchprogram.program("xattr_bench")
 
 
 @pytest.mark.parametrize(
@@ -50,12 +42,12 @@ def xattr_bench(*words):
         ([], "usage: xattr_bench DIR"),
         ([".", "."], "usage: xattr_bench"),
         ([".", "-x"], "usage: xattr_bench"),
-        ([".", "-p", "0"], "xattr_bench: -p 0: accepted are 1 to 1000\n"),
-        ([".", "-f", "10x"], "xattr_bench: -f 10x: accepted are 1 to 1000000\n"),
-        ([".", "-v", "-1"], "xattr_bench: -v -1: accepted are 1 to 10000000\n"),
-        ([".", "-n", ""], "xattr_bench: -n : accepted are 1 to 100000000\n"),
-        ([".", "-s", "3"], "xattr_bench: -s 3: accepted are 4 to 3000\n"),
-        ([".", "-r", "1000001"], "xattr_bench: -r 1000001: accepted are 1 to"),
+        ([".", "-p", "0"], "xattr_bench: -p 0: accepted: 1 to 1000\n"),
+        ([".", "-f", "10x"], "xattr_bench: -f 10x: accepted: 1 to 1000000\n"),
+        ([".", "-v", "-1"], "xattr_bench: -v -1: accepted: 1 to 10000000\n"),
+        ([".", "-n", ""], "xattr_bench: -n : accepted: 1 to 100000000\n"),
+        ([".", "-s", "3"], "xattr_bench: -s 3: accepted: 4 to 3000\n"),
+        ([".", "-r", "1000001"], "xattr_bench: -r 1000001: accepted: 1 to"),
     ],
 )
 def test_bad_arguments(words, said):

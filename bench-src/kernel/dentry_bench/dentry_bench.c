@@ -55,9 +55,7 @@ static unsigned int large = 250000;
 module_param(large, uint, 0);
 MODULE_PARM_DESC(large, "Names of the large set");
 
-static unsigned int shared_lines = 8;
-module_param(shared_lines, uint, 0);
-MODULE_PARM_DESC(shared_lines, "Cache lines that are read between two lookups");
+#define SHARED_LINES	8	/* cache lines that are read between two lookups */
 
 static unsigned int evict_mb = 64;
 module_param(evict_mb, uint, 0);
@@ -145,7 +143,7 @@ static __always_inline u64 time_op(enum op op, unsigned int lines,
 static noinline u64 time_keys(enum op op, enum cache cache, const struct key *from,
 			      unsigned int count)
 {
-	const unsigned int lines = cache == SHARED ? shared_lines : 0;
+	const unsigned int lines = cache == SHARED ? SHARED_LINES : 0;
 
 	switch (op) {
 	case HIT:

@@ -172,7 +172,7 @@ def parse(output, phases=PHASES):
     if found != list(phases):
         die(
             f"the guest reported the phases {' '.join(found) or 'none'}; "
-            f"wanted are {' '.join(phases)}"
+            f"expected {' '.join(phases)}"
         )
     return reports
 

@@ -334,7 +334,7 @@ def parse(output, crowd, load):
     wanted = [(size, name) for size in sizes_of(crowd, load) for name in names]
     if not found or [(one["size"], one["operation"]) for one in found] != wanted:
         die(
-            f"crowd {crowd.words} printed {len(found)} lines, wanted are "
+            f"crowd {crowd.words} printed {len(found)} lines, expected "
             f"{len(names)} operations for each of the sizes "
             f"{' '.join(map(str, sizes_of(crowd, load)))}"
         )

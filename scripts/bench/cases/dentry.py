@@ -230,7 +230,7 @@ def parse_pressure(output, pressure, size):
     found = [tuple(map(int, numbers)) for numbers in PRESSURE.findall(output)]
     if len(found) != 1 or found[0][0] != pressure:
         die(
-            f"the kernel reported {len(found)} loads, wanted is one with "
+            f"the kernel reported {len(found)} loads, expected one with "
             f"vfs_cache_pressure {pressure}"
         )
     _, lookups, hits, millinodes, median, names, made, pages, step_ps = found[0]

@@ -180,7 +180,7 @@ def one_guest(result, kernel, program, load, draw, left=""):
             *(["-n"] if draw else []),
         )
     if output["vectors"] != VECTORS:
-        die(f"the kernel's functions were compared {output['vectors']} times, wanted is {VECTORS}")
+        die(f"the kernel's functions were compared {output['vectors']} times, expected {VECTORS}")
     check_tables(result, draw, output, found["hashstats"])
 
 
@@ -244,7 +244,7 @@ def sections(output):
     wanted = ("fstree", "hashstats", "about", *KINDS, "end")
     if tuple(found) != wanted or not all(found[name] for name in wanted[:-1]):
         there = [name for name in found if found[name]]
-        die(f"the guest printed {' '.join(there) or 'nothing'}; wanted are {' '.join(wanted[:-1])}")
+        die(f"the guest printed {' '.join(there) or 'nothing'}; expected {' '.join(wanted[:-1])}")
     return found
 
 
@@ -394,7 +394,7 @@ def check(found, timed):
     if [(kind, function) for kind, function, *_ in found["chains"]] != wanted:
         die(
             f"hash_functions printed {len(found['chains'])} lines with "
-            f"chains, wanted are {len(wanted)}"
+            f"chains, expected {len(wanted)}"
         )
     if [(row["key"], row["function"]) for row in found["times"]] != (wanted if timed else []):
         die(f"hash_functions timed {len(found['times'])} functions")

@@ -117,7 +117,7 @@ def check(rows):
     if set(found) != wanted or len(found) != len(wanted) or not lengths >= set(LENGTHS):
         die(
             f"{PROGRAM} printed {len(found)} lines of {len(lengths)} lengths; "
-            f"wanted are {len(HASHES) * len(HOWS)} for each of "
+            f"expected {len(HASHES) * len(HOWS)} for each of "
             f"{len(LENGTHS)} or more"
         )
 

@@ -113,7 +113,7 @@ def parse_reads(output):
         if dentry["buckets"] != BUCKETS or dentry["objects"] < FILES:
             die(
                 f"the dentry table has {dentry['buckets']} buckets and "
-                f"{dentry['objects']} objects, wanted are {BUCKETS} and at "
+                f"{dentry['objects']} objects, expected {BUCKETS} and at "
                 f"least {FILES}"
             )
         yield {
@@ -180,7 +180,7 @@ def count(result, kernel, rounds):
     if [s.label for s in segments] != [1, 2] * len(states):
         die(
             f"the QEMU plugin saw segments {[s.label for s in segments]}, "
-            f"wanted are {[1, 2] * len(states)}"
+            f"expected {[1, 2] * len(states)}"
         )
     for n, segment in enumerate(segments):
         result.run(

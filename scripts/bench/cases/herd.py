@@ -253,7 +253,7 @@ def parse(output):
     if found != [*PHASES, *HERDS]:
         die(
             f"the guest reported the phases {' '.join(found) or 'none'}; "
-            f"wanted are {' '.join([*PHASES, *HERDS])}"
+            f"expected {' '.join([*PHASES, *HERDS])}"
         )
     return reports
 

@@ -201,10 +201,7 @@ def parse(output, files, longer=False):
     wanted = ["create", "lookup", "leaves", "end", "churn", "leaves", "end"]
     wanted += [LONGER, "leaves", "end"] if longer else []
     if [name for name, _ in parts] != wanted:
-        die(
-            f"the guest printed {' '.join(name for name, _ in parts)}; wanted "
-            f"are {' '.join(wanted)}"
-        )
+        die(f"the guest printed {' '.join(name for name, _ in parts)}; expected {' '.join(wanted)}")
     reports = []
     for name, text in parts:
         if name not in ("leaves", "end"):
@@ -233,7 +230,7 @@ def leaves(dump, name, files):
     if not found or int(found[1]) != HASHES[name]:
         die(
             f"the directory has hash version {found[1] if found else 'none'}; "
-            f"wanted is {HASHES[name]}, {name}"
+            f"expected {HASHES[name]}, {name}"
         )
     # The index names blocks; their contents follow it.
     blocks = [INDEX.sub("", text) for text in LEAF.split(dump)[1:]]

@@ -176,7 +176,7 @@ def count(result, kernel, kind, draw, load):
     labels = [segment.label for segment in segments]
     if labels != [1, 2, 3, 4] * len(loads):
         die(
-            f"the QEMU plugin saw segments {labels}, wanted are 1, 2, 3, 4 "
+            f"the QEMU plugin saw segments {labels}, expected 1, 2, 3, 4 "
             f"for each of {len(loads)} loads"
         )
     symbols = functions_of(kernel, "fs/inode.o")
@@ -308,7 +308,7 @@ def hottest_share(result, **wanted):
     (ours,) = result.runs("locks", kernel="ours", **wanted)
     (base,) = result.runs("locks", kernel="base", **wanted)
     if base["locks"] > 1:
-        die(f"the base has {base['locks']} inode hash locks, wanted is 1")
+        die(f"the base has {base['locks']} inode hash locks, expected 1")
     return ours["hottest"] / base["hottest"] if base["hottest"] else None
 
 

@@ -201,7 +201,7 @@ def parse(output, load):
     reports = [report("users: " + text) for text in rounds]
     found = tuple(one["users"] for one in reports)
     if found != load.users:
-        die(f"the guest reported rounds of {words(found)} users; wanted are {words(load.users)}")
+        die(f"the guest reported rounds of {words(found)} users; expected {words(load.users)}")
     return reports
 
 

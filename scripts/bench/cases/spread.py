@@ -103,7 +103,7 @@ def check(rows, times):
     if not found or set(found) != wanted or len(found) != len(wanted):
         die(
             f"hash_spread printed {len(found)} lines of {len(names)} patterns;"
-            f" wanted are {len(SUFFIXES)} functions for each"
+            f" expected {len(SUFFIXES)} functions for each"
         )
     if set(times) != set(SUFFIXES):
         die(f"hash_spread timed {', '.join(times) or 'nothing'}")

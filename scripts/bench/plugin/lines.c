@@ -279,7 +279,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 {
 	if (argc < 1 || argc > 2 || strncmp(argv[0], "out=", 4) ||
 	    (argc == 2 && strncmp(argv[1], "config=", 7)))
-		return refuse("accepted are out=FILE and then config=FILE");
+		return refuse("accepted: out=FILE and then config=FILE");
 	if (!info->system_emulation || info->system.max_vcpus > CPUS_MAX)
 		return refuse("only a system of 64 CPUs or less can be observed");
 	if (argc == 2 && !read_config(argv[1] + 7))

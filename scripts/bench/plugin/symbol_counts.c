@@ -254,7 +254,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
 {
 	if (argc < 1 || argc > 2 || strncmp(argv[0], "out=", 4) ||
 	    (argc == 2 && !read_skipped(argv[1])))
-		return refuse("accepted are out=FILE and then skip=ADDRESSES");
+		return refuse("accepted: out=FILE and then skip=ADDRESSES");
 	if (!info->system_emulation || info->system.max_vcpus > 1)
 		return refuse("only a system of one CPU can be counted");
 	out = fopen(argv[0] + 4, "w");
