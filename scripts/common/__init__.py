@@ -105,9 +105,9 @@ def step(title: str) -> Iterator[Step]:
     print(current.line(), flush=True)
 
 
-def tail(path: StrPath, lines: int = TAIL) -> list[str]:
+def tail(path: StrPath) -> list[str]:
     """The last lines of a log."""
-    return Path(path).read_text(errors="replace").splitlines()[-lines:]
+    return Path(path).read_text(errors="replace").splitlines()[-TAIL:]
 
 
 def run(

@@ -113,12 +113,12 @@ def kunit() -> int:
     wanted = setting("SUITES").split()
     if wanted:
         refuse_unknown(wanted, suites_of_guest())
-    ensure_packages("boot")
     options: dict[str, Any] = {
         "cpus": limits.cpus(setting("CPUS", "2")),
         "mem": f"{limits.memory(setting('MEM', '1G')) >> 10}K",
         "append": f"kunit.enable=1 {setting('APPEND')}",
     }
+    ensure_packages("boot")
     kernel = build.patched()
     accel = vm.accelerator(kernel)
     print(f"  {accel}", flush=True)

@@ -4,11 +4,10 @@
 from pathlib import Path
 from typing import Any
 
-from common import ROOT
 from guest import initramfs, python_files, vm
 from guest.debian_kernel import DebianKernel
+from tool import install
 
-TOOL = ROOT / "tools" / "hashstats"
 SECONDS = 60  # time limit with KVM
 # QEMU 7.2 emulates cmpxchg16b wrongly at times: a page fault in it leaves wrong
 # flags, and kernels that use it in the allocator die of it.
@@ -17,11 +16,11 @@ PROCESSOR = ("-cpu", "max,-cx16")
 
 def tool_files() -> dict[initramfs.Inside, Path | str | bytes]:
     """Guest path -> host path of the tool."""
-    found: dict[initramfs.Inside, Path | str | bytes] = {"/tool/hashstats": TOOL / "hashstats"}
-    for path in (TOOL / "hashstats_tool").rglob("*"):
-        if path.is_file() and path.parent.name != "__pycache__":
-            found[f"/tool/{path.relative_to(TOOL)}"] = path
-    return found
+    return {
+        f"/tool/{to.relative_to(install.OWN)}": path
+        for to, path in install.files().items()
+        if to.is_relative_to(install.OWN)
+    }
 
 
 def guest(kernel: DebianKernel | vm.Image, script: str, **options: Any) -> vm.Guest:

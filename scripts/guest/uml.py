@@ -73,17 +73,8 @@ def with_bench(bench: str, commit: str) -> str:
             compose.replace(file, (ROOT / file).read_text(), repo, env)
         top = compose.blob(":Kbuild", repo, env)
         compose.replace("Kbuild", f"{top}obj-y += {BENCHES}/{bench}/\n", repo, env)
-        tree = gitcmd.out("write-tree", repo=repo, env=env)
-    return gitcmd.out(
-        "commit-tree",
-        tree,
-        "-p",
-        commit,
-        "-m",
-        "a benchmark built in",
-        repo=repo,
-        env=gitcmd.signature(source.PERSON, source.DATE),
-    )
+        who = gitcmd.signature(source.PERSON, source.DATE)
+        return gitcmd.commit_tree(commit, "a benchmark built in\n", repo, env, who)
 
 
 def kernel(

@@ -69,6 +69,7 @@ def deb() -> None:
 def build_packages() -> list[Path]:
     """All packages, complete and in their place."""
     flag("DEBUG")  # a bad value is refused before any work
+    distribution.refuse_bad()
     ensure_packages("source", "build", "deb")
     start = distribution.start()
     print(f"  configuration: {start.path}")

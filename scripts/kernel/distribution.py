@@ -47,22 +47,27 @@ def start() -> Start:
     return Start(name, path, text)
 
 
-def chosen() -> tuple[str, Path]:
+def refuse_bad() -> None:
+    """End with one line where CONFIG= or FLAVOUR= cannot be used."""
     named, flavour = setting("CONFIG"), setting("FLAVOUR")
     if named and flavour:
         die(f"CONFIG={named} FLAVOUR={flavour}: each names a configuration; give one of them")
+    if named and not Path(named).expanduser().is_file():
+        die(f"CONFIG={named}: no such file; {ACCEPTED}")
+    if flavour and flavour not in FLAVOURS:
+        die(f"FLAVOUR={flavour}: accepted: {', '.join(FLAVOURS)}")
+
+
+def chosen() -> tuple[str, Path]:
+    refuse_bad()
+    named, flavour = setting("CONFIG"), setting("FLAVOUR")
     if named:
-        path = Path(named).expanduser()
-        if not path.is_file():
-            die(f"CONFIG={named}: no such file; {ACCEPTED}")
-        return "config", path
+        return "config", Path(named).expanduser()
     if not flavour:
         running = running_config()
         if running:
             return "running", running
         flavour = "amd64"
-    if flavour not in FLAVOURS:
-        die(f"FLAVOUR={flavour}: accepted: {', '.join(FLAVOURS)}")
     return flavour, debian_config(flavour)
 
 

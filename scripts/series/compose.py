@@ -86,15 +86,9 @@ def apply_all(series: list[Patch], repo: Path, base: str, person: Person) -> str
         for number, patch in enumerate(series, 1):
             apply_diff(patch, repo, env)
             add_files(patch, repo, env)
-            parent = commit_index(
-                patch, repo, env, parent, gitcmd.signature(person, source.DATE + number)
-            )
+            who = gitcmd.signature(person, source.DATE + number)
+            parent = gitcmd.commit_tree(parent, patch.message, repo, env, who)
     return parent
-
-
-def commit_index(patch: Patch, repo: Path, env: Env, parent: str, who: Env) -> str:
-    tree = gitcmd.out("write-tree", repo=repo, env=env)
-    return gitcmd.out("commit-tree", tree, "-p", parent, repo=repo, env=who, input=patch.message)
 
 
 def apply_diff(patch: Patch, repo: Path, env: Env, *options: str) -> None:
@@ -262,8 +256,6 @@ def store(data: bytes, repo: Path) -> str:
         return gitcmd.out("hash-object", "-w", "--no-filters", temp.name, repo=repo)
 
 
-def commits(commit: str, repo: Path | None = None) -> list[str]:
+def commits(commit: str) -> list[str]:
     """Commits of a composed series, the first patch first."""
-    return gitcmd.out(
-        "rev-list", "--reverse", f"base..{commit}", repo=repo or source.base_repo()
-    ).split()
+    return gitcmd.out("rev-list", "--reverse", f"base..{commit}", repo=source.base_repo()).split()

@@ -20,13 +20,5 @@ def with_patch(path: Path, parent: str, what: str) -> str:
         done = gitcmd.git("apply", "--cached", repo=repo, env=env, input=patch.diff, check=False)
         if done.returncode:
             die(f"{path.name} does not apply to {what}: {done.stderr}")
-        tree = gitcmd.out("write-tree", repo=repo, env=env)
-    return gitcmd.out(
-        "commit-tree",
-        tree,
-        "-p",
-        parent,
-        repo=repo,
-        env=gitcmd.signature(source.PERSON, source.DATE),
-        input=patch.message,
-    )
+        who = gitcmd.signature(source.PERSON, source.DATE)
+        return gitcmd.commit_tree(parent, patch.message, repo, env, who)

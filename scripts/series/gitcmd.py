@@ -68,6 +68,12 @@ def private_index(tree: str | None = None, repo: StrPath | None = None) -> Itera
         yield env
 
 
+def commit_tree(parent: str, message: str, repo: StrPath, index: Env, who: Env) -> str:
+    """Commit what a private index has."""
+    tree = out("write-tree", repo=repo, env=index)
+    return out("commit-tree", tree, "-p", parent, repo=repo, env=who, input=message)
+
+
 def ref(name: str, repo: StrPath) -> str | None:
     """The commit that a ref names, or nothing."""
     done = git("rev-parse", "--quiet", "--verify", name + "^{commit}", repo=repo, check=False)

@@ -109,10 +109,19 @@ def test_bad_switch_is_named_by_each_verb(verb, setting):
     assert done.stderr.startswith(f"boothash: {setting}: not a switch; accepted: 1 or 0\n")
 
 
-def test_bad_debug_is_refused_before_the_packages_are_built():
-    done = make("deb", "DEBUG=maybe")
+@pytest.mark.parametrize(
+    "verb,setting,said",
+    [
+        ("deb", "DEBUG=maybe", "not a switch; accepted: 1 or 0"),
+        ("deb", "FLAVOUR=none", "accepted: amd64, cloud"),
+        ("deb", "CONFIG=/none", "no such file; accepted: "),
+        ("kunit", "MEM=some", ""),
+    ],
+)
+def test_bad_value_is_refused_before_any_work(verb, setting, said):
+    done = make(verb, setting)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("boothash: DEBUG=maybe: not a switch; accepted: 1 or 0\n")
+    assert done.stderr.startswith(f"boothash: {setting}: {said}")
 
 
 def test_help_names_every_benchmark():
