@@ -24,7 +24,7 @@ UNKNOWN := $(if $(MAKELEVEL:0=),,$(filter-out $(VARIABLES) PYTHON ACCEL SHELL MA
 .SILENT:
 
 help:
-	echo "boothash: cache hash tables of Linux, sized at boot and shown in /proc/hashstats"
+	echo "boothash: hash tables of Linux, sized at boot and shown in /proc/hashstats"
 	echo
 	echo "  make boot          build the patched kernel, boot it in QEMU, run a short load,"
 	echo "                     print /proc/hashstats, power off"

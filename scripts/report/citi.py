@@ -149,8 +149,8 @@ def finding(results):
         f"{looked(results, 'small', 'dentry')} nodes and one of an inode "
         f"{looked(results, 'small', 'inode')}; with the default sizes "
         f"{looked(results, 'ours', 'dentry')} and {looked(results, 'ours', 'inode')}. "
-        f"{whole_kernel(results)} The instructions show no speedup like that of 2000, and rates of "
-        "an emulated machine do not decide."
+        f"{whole_kernel(results)} The instructions show no speedup like that of 2000. Rates of "
+        "an emulated machine are too noisy to show one."
     )
 
 
@@ -177,8 +177,8 @@ def hash_finding(results):
         "Over all patterns of inode numbers its worst case is "
         f"{results.figure('spread', 'inode_worst_vs_ideal'):.2f} times the nodes of a random "
         f"function; mainline's is {results.figure('spread', 'inode_worst_vs_ideal_base'):.0f} "
-        f"times, for a synthetic stride. The price: {price(results)} for a hash, where the next "
-        "one waits for it."
+        f"times, for a synthetic stride. The price: {price(results)} for a hash whose result the "
+        "next one needs (bench-functions)."
     )
 
 

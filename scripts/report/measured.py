@@ -529,7 +529,8 @@ def functions(of):
         "Addresses differ from run to run. A hash that waits for the one before takes "
         f"{of.figure('functions', 'inode_base_ns'):.1f} ns with mainline's function for inodes, "
         f"{of.figure('functions', 'inode_ours_ns'):.1f} ns with hash_pair(), and "
-        f"{of.figure('functions', 'page_ours_ns'):.1f} ns with that of the page hash."
+        f"{of.figure('functions', 'page_ours_ns'):.1f} ns with that of the page hash. bench-spread, "
+        "above, may have run on another machine."
     )
     yield wrapped(
         "With the paper's constant of 32 bits, the upper bits of the product of 64 bits depend "

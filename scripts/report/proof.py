@@ -23,8 +23,8 @@ OUTCOMES = ("passed", "failed", "skipped")
 INTRODUCTION = (
     "`make test` runs on each change. These tests take longer. The page says what each did "
     "when it ran last, and lists those that have not run. A row is a test function. The "
-    "columns of counts are its cases by how they ended, those that have not run last. If a "
-    "row ran in part, a line below the table names the cases that have not run. Date and kernel "
+    "columns of counts say how many of its cases passed, failed, were skipped or have not run. "
+    "If a row ran in part, a line below the table names the cases that have not run. Date and kernel "
     "are those of its oldest case. The kernel is the commit that `make tree` makes of "
     "the patches; the same patches have the same commit. To run a row again: `make test-long "
     "KEEP=1 BASE=6.12 TESTS='tests/FILE -k FUNCTION'`. What has changed in the patches since a "

@@ -108,11 +108,11 @@ def crowds(of):
         form = " ".join("{:.1f}" if one < 100 else "{:.0f}" for one in cells)
         yield passage(f"{text} {form}", *cells)
     yield passage(
-        "lookup takes {:.3f} times mainline's instructions",
+        "lookup takes {:.2f} times mainline's instructions",
         of.figure("crowd", "worst_ratio_at_100"),
     )
     yield passage(
-        "The second run of mainline that differed most took {:.3f} of the first one's",
+        "Two runs of mainline differ by a factor of {:.3f} at most in these lookups",
         of.figure("crowd", "worst_aa_ratio_at_100"),
     )
     yield passage(

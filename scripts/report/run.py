@@ -204,9 +204,9 @@ def introduction(results, others, compared):
     return (
         wrapped(
             "Five documents of 2000 to 2015 are the reason for hash tables that are sized at "
-            "boot. This page answers each of their tables, histograms and figures: by the same "
-            "measurement on mainline 6.12 and on 6.12 with this series, or by what measures the "
-            f"same today. {on_other_bases(compared)} ``make report`` writes the page from files with every "
+            "boot. This page repeats each of their measurements on mainline 6.12 and on 6.12 with "
+            "this series. Where that is not possible, it has the measurement that answers the "
+            f"same question today. {on_other_bases(compared)} ``make report`` writes the page from files with every "
             "single run."
         )
         + "\n"
@@ -261,11 +261,13 @@ def lost(documents):
 
 def loss_table(found):
     return Table(
-        "What the stored results compare, where a cell lost: its ratio is above 1 by more than "
-        "mainline differs from itself. Cells; cells above 1; their median; how much mainline "
-        "differs from itself in the cell that differs most; cells that lost, and the worst of "
-        "them. Where more is better, mainline is divided by the series. Where mainline ran once, "
-        "each ratio above 1 counts as lost. Another page has each of the cells.",
+        "What the stored results compare: the groups in which a cell lost. A cell is a figure. "
+        "It lost if its ratio is above 1 by more than mainline differs from itself. The columns "
+        "are the number of cells; cells with a ratio above 1; the median of all ratios; how much "
+        "mainline differs from itself in the cell that differs most; cells that lost; the "
+        "largest ratio of those. Where more is better, mainline is divided by the series. Where "
+        "mainline ran once, each ratio above 1 counts as lost. documents-losses.rst lists the "
+        "cells.",
         ("benchmark", "cells", "above 1", "median", "control", "lost", "worst"),
         [
             (
