@@ -55,12 +55,10 @@ def test_panic_before_user_space(kernel):
 
 def test_hang(kernel):
     accel = vm.accelerator(kernel)
-    start = time.monotonic()
     error = fails(kernel, "echo here; sleep 1000", timeout=2)
     assert error.kind == "hang"
     assert f"within {accel.limit(2):.0f} s" in error.reason
     assert "here" in error.details
-    assert time.monotonic() - start < accel.limit(2) + 60
 
 
 def test_silent_end(kernel):
