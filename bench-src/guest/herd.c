@@ -37,6 +37,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "counters.h"
 #include "markers.h"
 
 #define BLOCK		4096u
@@ -78,15 +79,6 @@ struct usage {
 
 static pthread_barrier_t start_line;
 static const unsigned char *shared;	/* the mapped file of page-locks */
-
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		fail("write", path);
-	close(fd);
-}
 
 static void empty_caches(void)
 {
@@ -358,20 +350,6 @@ static void report(const struct phase *phase, const struct usage *a,
 	       b->switches - a->switches, b->own - a->own);
 }
 
-static void print_counters(void)
-{
-	FILE *file = fopen(STATS, "r");
-	char line[4096];
-
-	if (!file)
-		fail("open", STATS);
-	puts("=== counters");
-	while (fgets(line, sizeof(line), file))
-		fputs(line, stdout);
-	puts("=== end");
-	fclose(file);
-}
-
 static const struct phase *current;
 
 static void *run_thread(void *data)
@@ -426,7 +404,7 @@ static void run_phase(unsigned int *done)
 	get_usage(&after);
 	report(current, &before, &after);
 	if (opt.counters)
-		print_counters();
+		print_file("counters", STATS, NULL);
 	fflush(stdout);
 }
 

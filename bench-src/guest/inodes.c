@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "counters.h"
 #include "markers.h"
 
 #define MAX_DIRS	8
@@ -68,15 +69,6 @@ static struct {
 	pthread_barrier_t line;
 	double end[];		/* of each process */
 } *shared;
-
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		fail("write", path);
-	close(fd);
-}
 
 /* Names are relative to the DIR, so that its path costs nothing. */
 static void file_name(char *name, unsigned int proc, unsigned int i)
@@ -310,21 +302,6 @@ static void evict(void)
 	write_text("/proc/sys/vm/drop_caches", "2");
 }
 
-static void print_counters(void)
-{
-	FILE *file = fopen(opt.counters->path, "r");
-	char line[4096];
-
-	if (!file)
-		fail("open", opt.counters->path);
-	puts("=== counters");
-	while (fgets(line, sizeof(line), file))
-		if (!opt.counters->lines || strstr(line, opt.counters->lines))
-			fputs(line, stdout);
-	puts("=== end");
-	fclose(file);
-}
-
 static void report(int phase, double begin)
 {
 	unsigned long long operations = (unsigned long long)opt.procs * opt.files;
@@ -339,7 +316,7 @@ static void report(int phase, double begin)
 	printf("seconds: %.6f\noperations-per-second: %.1f\n", seconds,
 	       operations / seconds);
 	if (opt.counters)
-		print_counters();
+		print_file("counters", opt.counters->path, opt.counters->lines);
 	fflush(stdout);
 }
 

@@ -43,6 +43,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "counters.h"
 #include "markers.h"
 
 #define NAME_SIZE	64
@@ -76,15 +77,6 @@ static struct {
 	unsigned int follows;	/* of all of these processes */
 	const struct counters *counters;
 } opt = { .files = 1000, .dir_files = 500, .sets = 1000, .links = 1000 };
-
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		fail("write", path);
-	close(fd);
-}
 
 static void drop(const char *what)
 {
@@ -374,21 +366,6 @@ static const struct phase together = {
 	"follow-together", &opt.follows, warm_links, follow_together
 };
 
-static void print_counters(void)
-{
-	FILE *file = fopen(opt.counters->path, "r");
-	char line[4096];
-
-	if (!file)
-		fail("open", opt.counters->path);
-	puts("=== counters");
-	while (fgets(line, sizeof(line), file))
-		if (!opt.counters->lines || strstr(line, opt.counters->lines))
-			fputs(line, stdout);
-	puts("=== end");
-	fclose(file);
-}
-
 static void run(const struct phase *phase)
 {
 	double begin, seconds;
@@ -406,7 +383,7 @@ static void run(const struct phase *phase)
 	printf("phase: %s\noperations: %u\nseconds: %.6f\n", phase->name,
 	       *phase->operations, seconds);
 	if (opt.counters)
-		print_counters();
+		print_file("counters", opt.counters->path, opt.counters->lines);
 	fflush(stdout);
 }
 

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "counters.h"
 #include "markers.h"
 
 #define MAX_ROUNDS	16
@@ -141,36 +142,13 @@ static double run_users(unsigned int users, int counted)
 	return begin;
 }
 
-static void write_stats(const char *word)
-{
-	int fd = open(STATS, O_WRONLY);
-
-	if (fd < 0 || write(fd, word, strlen(word)) < 0)
-		fail("write", STATS);
-	close(fd);
-}
-
-static void print_counters(void)
-{
-	FILE *file = fopen(STATS, "r");
-	char text[4096];
-
-	if (!file)
-		fail("open", STATS);
-	puts("=== counters");
-	while (fgets(text, sizeof(text), file))
-		fputs(text, stdout);
-	puts("=== end");
-	fclose(file);
-}
-
 static void report(unsigned int users, double seconds)
 {
 	printf("users: %u\nhundredths: %.0f\n", users, seconds * 100);
 	printf("seconds: %.6f\n", seconds);
 	printf("scripts-per-hour: %.1f\n", users * 3600 / seconds);
 	if (opt.counters)
-		print_counters();
+		print_file("counters", STATS, NULL);
 	fflush(stdout);
 }
 
@@ -180,7 +158,7 @@ static void run_round(unsigned int users)
 
 	make_dirs(users);
 	if (opt.counters)
-		write_stats("reset");
+		write_text(STATS, "reset");
 	seconds = run_users(users, 1);
 	report(users, seconds);
 	remove_dirs(users);
@@ -236,7 +214,7 @@ int main(int argc, char **argv)
 
 	arguments(argc, argv);
 	if (opt.counters)
-		write_stats("on");
+		write_text(STATS, "on");
 	enter(opt.dir);
 	warm_up();
 	for (i = 0; i < opt.rounds; i++)

@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "counters.h"
 #include "markers.h"
 
 #define PAGE		4096
@@ -196,29 +197,6 @@ static void *run_thread(void *argument)
 	return NULL;
 }
 
-static void reset_locks(void)
-{
-	int fd = open("/proc/lock_stat", O_WRONLY);
-
-	if (fd < 0 || write(fd, "0", 1) < 0)
-		fail("write", "/proc/lock_stat");
-	close(fd);
-}
-
-static void print_locks(void)
-{
-	FILE *file = fopen("/proc/lock_stat", "r");
-	char text[4096];
-
-	if (!file)
-		fail("open", "/proc/lock_stat");
-	puts("=== locks");
-	while (fgets(text, sizeof(text), file))
-		fputs(text, stdout);
-	puts("=== end");
-	fclose(file);
-}
-
 static void report(double begin)
 {
 	unsigned long long reads = (unsigned long long)opt.threads * opt.reads;
@@ -246,14 +224,14 @@ static void run_all(void)
 			fail("start", "a thread");
 	}
 	if (opt.locks)
-		reset_locks();
+		write_text("/proc/lock_stat", "0");
 	begin = now();
 	pthread_barrier_wait(&line);
 	for (i = 0; i < opt.threads; i++)
 		pthread_join(thread[i], NULL);
 	report(begin);
 	if (opt.locks)
-		print_locks();
+		print_file("locks", "/proc/lock_stat", NULL);
 }
 
 static const char help[] =
