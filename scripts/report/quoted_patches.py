@@ -300,15 +300,15 @@ def tool(_):
         yield passage(f"{text} {form}, {{}}, {{}}", float(before), predicted, observed)
 
 
-def scanned(crowd_, table, form):
-    """One of 10,000 scanned processes exits and one starts; what that costs among 100."""
-
+def looked_up(crowd_, operation, size, table):
     def quoted(of):
-        many, few = (measured.crowd(crowd_, "replace", size, table)(of) for size in (10_000, 100))
+        many, few = (measured.crowd(crowd_, operation, one, table)(of) for one in (size, 100))
         yield passage(
-            f"the lookup functions take {form} instructions instead of {{:.0f}}", many[1], many[0]
+            "takes {:.0f} instructions in the lookup functions instead of {:.0f}. Among 100, it "
+            "takes {:.0f} instead of {:.0f}",
+            *many[::-1],
+            *few[::-1],
         )
-        yield passage(f"with 100 processes, they take {form} instead of {form}", *few[::-1])
 
     return quoted
 
@@ -350,8 +350,15 @@ PATCHES = {
     "posix-timers-take-a-lock": timer_locks,
     "xarray-read-the-shift": xarray_shift,
     "optional-page-hash": page_hash,
-    "ksm-size-the-table": scanned("ksm", "ksm_mm", "{:.0f}"),
-    "khugepaged-size-the-table": scanned("huge", "khugepaged_mm", "{:.1f}"),
+    "01-user-size-the-table": looked_up("users", "live", 100_000, "uid"),
+    "ucounts-size-the-table": looked_up("users", "live", 100_000, "ucounts"),
+    "quota-size-the-table": looked_up("quotas", "get", 100_000, "dquot"),
+    "locks-size-the-table": looked_up("locks", "deadlock", 10_000, "blocked_locks"),
+    "af_unix-size-the-table": looked_up("sockets", "connect", 100_000, "unix"),
+    "net-size-the-device-tables": looked_up("devices", "find", 10_000, "netdev_name"),
+    "01-fat-size-the-table": looked_up("files", "create", 100_000, "fat"),
+    "ksm-size-the-table": looked_up("ksm", "replace", 10_000, "ksm_mm"),
+    "khugepaged-size-the-table": looked_up("huge", "replace", 10_000, "khugepaged_mm"),
     "ipv4-size-the-table-of-addresses": addresses,
     "lockless-hash-table-of-buffers": buffers,
     "pack-names-for-half-md4": words,
