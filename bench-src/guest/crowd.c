@@ -683,7 +683,7 @@ static void measure(const struct operation *operation, unsigned int size)
 	fflush(stdout);
 }
 
-/* Who may not may still have a crowd that is small enough. */
+/* A user who may not raise a limit can still measure a small crowd. */
 static void raise_limit(int resource, rlim_t most)
 {
 	const struct rlimit limit = { most, most };

@@ -203,7 +203,7 @@ static void give_up(int number)
 			ksft_print_msg("process %u is stuck in: %s\n", i,
 				       progress->doing[i]);
 	end_all();
-	ksft_exit_fail_msg("no end %u s after the time of the test\n", patience);
+	ksft_exit_fail_msg("no end %u s after the time of the test or a failure\n", patience);
 }
 
 static void end_rest(int number)
