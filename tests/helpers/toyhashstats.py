@@ -50,13 +50,13 @@ def table(name, *chains, sized_by="memory", bucket=BUCKET, **more):
     return "\n".join([*lines, *histogram(chains)])
 
 
-def bare(name, buckets, sized_by="memory", bucket=BUCKET, **more):
+def bare(name, buckets, sized_by="memory", **more):
     """A paragraph without a histogram."""
     return "\n".join(
         [
             f"name: {name}",
             f"buckets: {buckets}",
-            f"bytes: {buckets * bucket}",
+            f"bytes: {buckets * BUCKET}",
             f"sized-by: {sized_by}",
             *plain(more),
         ]
