@@ -40,7 +40,6 @@
 #include "boot_hash.h"
 
 DEFINE_STATIC_KEY_FALSE(hashstats_counting_key);
-EXPORT_SYMBOL_GPL(hashstats_counting_key);
 
 /* Buckets and objects per cond_resched(), about 10 us if cached. */
 #define WALK_BATCH	1024
@@ -142,7 +141,6 @@ void hashstats_count_lookup(struct hashstats_lookups __percpu *lookups,
 		this_cpu_add(lookups->miss_nodes, nodes);
 	}
 }
-EXPORT_SYMBOL_GPL(hashstats_count_lookup);
 
 /**
  * hashstats_count_wake - count one wakeup
@@ -164,7 +162,6 @@ void hashstats_count_wake(struct hashstats_wakes __percpu *wakes,
 	this_cpu_add(wakes->matched, matched);
 	this_cpu_add(wakes->called, called);
 }
-EXPORT_SYMBOL_GPL(hashstats_count_wake);
 
 static void sum_lookups(const struct hashstats_info *info,
 			struct hashstats_lookups *sum)

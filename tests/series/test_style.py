@@ -10,7 +10,7 @@ from series import compose, gitcmd, source
 
 PATCHES = compose.patches()
 
-# MAINTAINERS names all new files in the last patch; test_get_maintainer sees
+# A patch of its own names all new files in MAINTAINERS; test_get_maintainer sees
 # to it.  The author of a local tree is nobody.
 # The base has no history, so the commits that messages quote are not in it.
 IGNORED = [
@@ -22,7 +22,6 @@ IGNORED = [
 # What a patch justifies in its message.
 JUSTIFIED = {
     "mm: size all large system hash tables from one parameter": ["UNDOCUMENTED_SETUP"],
-    "proc: show the hash tables of the kernel in /proc/hashstats": ["EXPORT_SYMBOL"],
     "XArray: read the shift of the first node only": ["AVOID_BUG"],
     "fs/buffer: add an optional lockless hash table of buffers": ["CAMELCASE"],
     "ext4: shorten the dependency chain of half-MD4's majority": ["MACRO_ARG_REUSE"],
