@@ -66,7 +66,7 @@ def location() -> tuple[Path, bool]:
 
 
 def debian_tarball() -> Path:
-    """The tarball of Debian's package, or of kernel.org where there is no such package."""
+    """The tarball of Debian's package, or of kernel.org where apt has no archive of Debian."""
     name = f"linux-source-{base_name()}"
     suite = BACKPORTS.get(base_name())
     if suite:
