@@ -17,6 +17,7 @@ from bench.cases import halfmd4 as bench_halfmd4
 from bench.cases import herd as bench_herd
 from bench.cases import index as bench_index
 from bench.cases import mbcache as bench_mbcache
+from bench.cases import wake as bench_wake
 from report import lines, wakeups
 from report.page import heading, simple_table, wrapped
 
@@ -65,6 +66,20 @@ def wake(compiler, foreign, queues="256", cache="hot"):
                 **case,
             )
             for kernel, many in (("base", "256"), ("patched", queues))
+        )
+
+    return values
+
+
+def unmatched(others):
+    """A wakeup that finds no waiter, in the base and with the queues of 4 GiB."""
+
+    def values(of):
+        return tuple(
+            statistics.median(
+                bench_wake.empty_times(of.get("wake"), side, bench_wake.SETS[0], others)
+            )
+            for side in (bench_wake.BASE, bench_wake.SERIES[1])
         )
 
     return values
@@ -246,6 +261,8 @@ ROWS = (
     Row("wake", "wakeup, no other waiter in the queue", "ns", wake("plain", 0)),
     Row("wake", "wakeup, 8 other waiters in the queue", "ns", wake("plain", 8)),
     Row("wake", "the same, with retpolines", "ns", wake("retpoline", 8)),
+    Row("wake", "wakeup that finds no waiter, nobody waits", "ns", unmatched(0), ".2f"),
+    Row("wake", "the same, 512 tasks wait for something else", "ns", unmatched(512), ".2f"),
     Row(
         "spread",
         "inode lookup, consecutive numbers",
@@ -715,6 +732,7 @@ CONTENDED = {
     "create_evict": "make an inode, hash it, evict it",
     "find_inode": "find an inode by ilookup5()",
     "lock_bit": "lock and unlock a bit that nobody waits for",
+    "wait_bit": "wait for a bit, without the switch to another task and back",
     "find_buffer": "find a buffer beyond the CPU's 16 (BUFFER_HASH)",
     "recreate_entry": "delete an mbcache entry and create it",
     "list_inode": "make an inode and free it, without the table",

@@ -30,7 +30,7 @@ def test_lines_of_the_kernel_are_read():
     "text, reason",
     [
         ("contention_bench: end -22\n", "did not end well: contention_bench: end -22"),
-        (output(50, cpus=1), "timed 8 cases, not 16: has it 2 CPUs"),
+        (output(50, cpus=1), "timed 9 cases, not 18: has it 2 CPUs"),
     ],
 )
 def test_bad_output_is_refused(text, reason):

@@ -16,7 +16,7 @@ LINE = (
     "wake_bench: key {key} layout {layout} cache {cache} foreign {foreign}"
     " queued {queued} min_ps {least} median_ps {median}\n"
 )
-SPREAD = "wake_bench: spread set_kb {size} wake_ps {time}\n"
+SPREAD = "wake_bench: spread set_kb {size} waiting {others} wake_ps {time}\n"
 BENCHES = ("dentry_bench", "index_bench", "mbcache_bench", "wake_bench")
 LAYOUTS = (("none", "hot"), ("packed", "hot"), ("stacks", "cold"), ("stacks", "hot"))
 
@@ -24,10 +24,18 @@ LAYOUTS = (("none", "hot"), ("packed", "hot"), ("stacks", "cold"), ("stacks", "h
 CASES = 2 * (1 + 3 * 4) + 3 * 4
 
 
+def spread(sizes, time):
+    return "".join(
+        SPREAD.format(size=size, others=others, time=time)
+        for size in sizes
+        for others in bench_wake.OTHERS
+    )
+
+
 def output(wake_ns, queued=None, queues=256):
     """What a kernel prints: wake_ns for a wakeup of one entry that waits alone."""
     lines = [f"wake_bench: queues {queues}\n"]
-    lines += [SPREAD.format(size=size, time=100 * wake_ns) for size in bench_wake.SETS]
+    lines += [spread(bench_wake.SETS, 100 * wake_ns)]
     lines += [
         LINE.format(
             key=key,
@@ -78,17 +86,24 @@ def test_other_queues_are_no_error():
 
 
 def test_wakeups_without_waiters_are_read():
-    assert bench_wake.parse_empty(output(4)) == {"1024": 0.4, "4096": 0.4}
+    by_set = {"1024": 0.4, "4096": 0.4}
+    assert bench_wake.parse_empty(output(4)) == {"0": by_set, "512": by_set}
     # The difference of two times may be below 0.
-    text = "".join(SPREAD.format(size=size, time=-3) for size in bench_wake.SETS)
-    assert bench_wake.parse_empty(text) == {"1024": -0.003, "4096": -0.003}
+    assert bench_wake.parse_empty(spread(bench_wake.SETS, -3))["0"]["1024"] == -0.003
 
 
 @pytest.mark.parametrize("sizes", [(), bench_wake.SETS[:1], (*bench_wake.SETS, 64)])
 def test_wakeups_without_waiters_are_needed(sizes):
-    text = "".join(SPREAD.format(size=size, time=1) for size in sizes)
-    with pytest.raises(common.Failure, match="printed no wakeups without waiters"):
-        bench_wake.parse_empty(text)
+    with pytest.raises(common.Failure, match="printed no wakeups that find no waiter"):
+        bench_wake.parse_empty(spread(sizes, 1))
+
+
+def test_wakeups_among_other_waiters_are_needed():
+    text = spread(bench_wake.SETS, 1)
+    without = "".join(line for line in text.splitlines(True) if "waiting 512" not in line)
+    for wrong in (without, text + SPREAD.format(size=1024, others=7, time=1)):
+        with pytest.raises(common.Failure, match="printed no wakeups that find no waiter"):
+            bench_wake.parse_empty(wrong)
 
 
 def test_number_of_queues_is_checked():
@@ -140,14 +155,15 @@ def test_figures(result, capsys):
                 name = f"{compiler}_{foreign}{mark}"
                 assert {f"ratio_{name}", f"aa_{name}"} <= figures.keys()
     for mark in "", "_4m":
-        assert figures[f"aa_empty_cold{mark}"] == again
-        for size in "256", "4g", "16g":
-            assert figures[f"wake_empty_cold_{size}{mark}"] == ours
+        for case in "empty_cold", "among_512":
+            assert figures[f"aa_{case}{mark}"] == again
+            for size in "256", "4g", "16g":
+                assert figures[f"wake_{case}_{size}{mark}"] == ours
     bench_wake.wake_tables(result)
     bench_wake.empty_table(result)
     printed = capsys.readouterr().out
     assert "plain bit stacks hot 8" in printed
-    assert re.search(r"1024 KiB +0.85 +0.45 +0.45 +0.45 +0.95 +0.528 +0.528 +0.528 ", printed)
+    assert re.search(r"1024 KiB, 512 +0.85 +0.45 +0.45 +0.45 +0.95 +0.528 +0.528 +0.528 ", printed)
 
 
 def test_heads_are_timed(result):

@@ -266,6 +266,21 @@ static int lock_bit(struct worker *worker)
 	return 0;
 }
 
+/* Clear the bit, as another task might. */
+static int clear_at_once(struct wait_bit_key *key, int mode)
+{
+	clear_bit(key->bit_nr, key->flags);
+	return 0;
+}
+
+/* A wait without the two task switches, which take longer than the rest. */
+static int wait_bit(struct worker *worker)
+{
+	set_bit(0, &worker->word);
+	return wait_on_bit_action(&worker->word, 0, clear_at_once,
+				  TASK_UNINTERRUPTIBLE);
+}
+
 /* --- buffers ------------------------------------------------------------- */
 
 static unsigned int block_of(struct worker *worker, unsigned int n)
@@ -355,6 +370,7 @@ static const struct contended ops[] = {
 	{ "create_evict", mount_one, create_evict, unmount_one },
 	{ "find_inode", add_inodes, find_inode, drop_inodes },
 	{ "lock_bit", NULL, lock_bit, NULL },
+	{ "wait_bit", NULL, wait_bit, NULL },
 	{ "find_buffer", add_buffers, find_buffer, drop_buffers_of },
 	{ "recreate_entry", fill_cache, recreate_entry, destroy_cache },
 	{ "list_inode", share_pseudo, list_inode, unshare },

@@ -4,7 +4,8 @@
  *
  * The first part times wakeups that find no waiter, of keys all over memory,
  * while the task reads a working set that takes part of the second level of
- * cache or all of it.
+ * cache or all of it, with nobody waiting and among tasks that wait for other
+ * keys all over memory.
  *
  * The second part has one entry that waits for the key of the wakeup, and W
  * foreign entries, which only share its queue. The entries have the wake
@@ -105,8 +106,9 @@ static void *own_key(enum key_kind kind)
 }
 
 /*
- * Foreign keys are compared, never followed. Those of folios need not collide:
- * an entry for any folio can be added to the queue of ours.
+ * Foreign keys need no object: a wakeup of one of them only tests a bit there.
+ * Those of folios need not collide: an entry for any folio can be added to the
+ * queue of ours.
  */
 static void choose_keys(enum key_kind kind)
 {
@@ -185,12 +187,17 @@ static void unqueue(struct waiter *waiter, enum key_kind kind, void *key)
 	}
 }
 
-static void unqueue_all(enum key_kind kind)
+static void unqueue_foreign(enum key_kind kind)
 {
 	unsigned int n;
 
 	for (n = 0; n < nr_waiters; n++)
 		unqueue(waiters[n], kind, foreign_keys[n]);
+}
+
+static void unqueue_all(enum key_kind kind)
+{
+	unqueue_foreign(kind);
 	unqueue(&own, kind, own_key(kind));
 }
 
@@ -363,7 +370,7 @@ static int compare_s64(const void *a, const void *b)
  * after the other: what slows down the machine slows down both. The median may
  * be negative if a wakeup takes less than the noise.
  */
-static void run_spread(unsigned long size)
+static void run_spread(unsigned long size, unsigned int waiting)
 {
 	const u8 *set = um_chunks[0];
 	s64 *differences = (s64 *)cycles;
@@ -388,8 +395,23 @@ static void run_spread(unsigned long size)
 	}
 	sort(differences, samples, sizeof(*differences), compare_s64, NULL);
 	median = differences[samples / 2];
-	pr_info("wake_bench: spread set_kb %lu wake_ps %s%llu\n", size >> 10,
-		median < 0 ? "-" : "", picoseconds(abs(median), SPREAD_WAKES));
+	pr_info("wake_bench: spread set_kb %lu waiting %u wake_ps %s%llu\n",
+		size >> 10, waiting, median < 0 ? "-" : "", picoseconds(abs(median), SPREAD_WAKES));
+}
+
+/* The waiters are in many queues: each shares its queue with few others, or none. */
+static void queue_spread(unsigned int waiting)
+{
+	struct rnd_state random;
+	unsigned int n;
+
+	prandom_seed_state(&random, 3);
+	nr_waiters = waiting;
+	for (n = 0; n < waiting; n++) {
+		foreign_keys[n] = __va(((u64)prandom_u32_state(&random) << 3) % SZ_4G);
+		set_up(waiters[n], KEY_BIT, foreign_keys[n]);
+		queue(waiters[n], KEY_BIT, foreign_keys[n]);
+	}
 }
 
 /* So that what runs is known to have the tables that it should have. */
@@ -440,9 +462,14 @@ static int run_all(void)
 	error = show_queues();
 	if (error)
 		return error;
-	/* What the second level of most caches holds, and what it does not. */
-	run_spread(SZ_1M);
-	run_spread(CHUNK_SIZE);
+	lay_out(STACKS);
+	for (n = 0; n <= WAITERS_MAX; n += WAITERS_MAX) {
+		queue_spread(n);
+		/* What the second level of most caches holds, and what it does not. */
+		run_spread(SZ_1M, n);
+		run_spread(CHUNK_SIZE, n);
+		unqueue_foreign(KEY_BIT);
+	}
 	for (kind = KEY_BIT; kind <= KEY_FOLIO; kind++) {
 		choose_keys(kind);
 		run_empty(kind);

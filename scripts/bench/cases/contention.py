@@ -29,6 +29,7 @@ OPS = (
     "create_evict",
     "find_inode",
     "lock_bit",
+    "wait_bit",
     "find_buffer",
     "recreate_entry",
     "list_inode",

@@ -44,10 +44,12 @@ RESULT = re.compile(
 # The figures are of waiters on stacks, where those of tasks are.
 LAYOUT = "stacks"
 
-SPREAD = re.compile(r"^wake_bench: spread set_kb (\d+) wake_ps (-?\d+)$", re.M)
+SPREAD = re.compile(r"^wake_bench: spread set_kb (\d+) waiting (\d+) wake_ps (-?\d+)$", re.M)
 NUMBER = re.compile(r"^wake_bench: queues (\d+)$", re.M)
 # KiB that the task reads between wakeups that find no waiter.
 SETS = (1024, 4096)
+# Tasks that wait for other keys meanwhile.
+OTHERS = (0, 512)
 
 HEADS_LINE = re.compile(
     r"^bits (\d+) stride (\d+) heads (\w+) op (\w+) others (\d) ns ([\d.]+)$", re.M
@@ -150,10 +152,14 @@ def parse(output, queues):
 
 
 def parse_empty(output):
-    """Nanoseconds of a wakeup that finds no waiter, by KiB of the working set."""
-    found = {size: int(time) / 1000 for size, time in SPREAD.findall(output)}
-    if set(map(int, found)) != set(SETS):
-        die("the kernel's benchmark printed no wakeups without waiters")
+    """Nanoseconds of a wakeup that finds no waiter, by other waiters and KiB of the set."""
+    found: dict[str, dict[str, float]] = {str(others): {} for others in OTHERS}
+    for size, others, time in SPREAD.findall(output):
+        found.setdefault(others, {})[size] = int(time) / 1000
+    if set(map(int, found)) != set(OTHERS) or any(
+        set(map(int, times)) != set(SETS) for times in found.values()
+    ):
+        die("the kernel's benchmark printed no wakeups that find no waiter")
     return found
 
 
@@ -213,21 +219,24 @@ def wake_figures(result):
 def empty_figures(result):
     for size in SETS:
         mark = "" if size == SETS[0] else f"_{size >> 10}m"
-        base = empty_times(result, BASE, size)
-        for name, side in (
-            ("wake_empty_cold_256", SERIES[0]),
-            ("wake_empty_cold_4g", SERIES[1]),
-            ("wake_empty_cold_16g", SERIES[2]),
-            ("aa_empty_cold", AGAIN),
-        ):
-            result.figure(name + mark, of_base(empty_times(result, side, size), base))
+        for others in OTHERS:
+            case = f"among_{others}" if others else "empty_cold"
+            base = empty_times(result, BASE, size, others)
+            for name, side in (
+                (f"wake_{case}_256", SERIES[0]),
+                (f"wake_{case}_4g", SERIES[1]),
+                (f"wake_{case}_16g", SERIES[2]),
+                (f"aa_{case}", AGAIN),
+            ):
+                times_ = empty_times(result, side, size, others)
+                result.figure(name + mark, of_base(times_, base))
 
 
-def empty_times(result, side, size):
+def empty_times(result, side, size, others):
     """Nanoseconds of a wakeup that finds no waiter, from each round."""
     kernel, queues = side
     runs = result.runs("wake", kernel=kernel, compiler="plain", queues=queues)
-    return [one["empty"][str(size)] for one in runs]
+    return [one["empty"][str(others)][str(size)] for one in runs]
 
 
 def boot_size_figures(result):
@@ -264,9 +273,11 @@ def wake_row(result, compiler, case):
 def empty_table(result):
     print("\n  ns a wakeup that finds no waiter, for keys all over memory")
     rows = [
-        row(f"{size} KiB", [empty_times(result, side, size) for side in SIDES]) for size in SETS
+        row(f"{size} KiB, {others}", [empty_times(result, side, size, others) for side in SIDES])
+        for size in SETS
+        for others in OTHERS
     ]
-    table(rows, ("working set", *COLUMNS, *("ratio",) * len(SIDES[1:])))
+    table(rows, ("working set, other waiters", *COLUMNS, *("ratio",) * len(SIDES[1:])))
 
 
 def row(name, columns):
