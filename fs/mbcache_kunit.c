@@ -498,7 +498,7 @@ static unsigned int table_number(struct kunit *test)
 	unsigned int i, tables = 0, number = 0;
 
 	KUNIT_ASSERT_NOT_NULL(test, stats);
-	for (i = 0; !hashstats_walk(i, stats); i++) {
+	for (i = 0; !hashstats_walk(i, "", stats); i++) {
 		if (strcmp(stats->name, "mbcache"))
 			continue;
 		number = i;
@@ -513,7 +513,7 @@ static struct hashstats *walk_table(struct kunit *test)
 	struct hashstats *stats = kunit_kzalloc(test, sizeof(*stats), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, stats);
-	KUNIT_ASSERT_EQ(test, 0, hashstats_walk(table_number(test), stats));
+	KUNIT_ASSERT_EQ(test, 0, hashstats_walk(table_number(test), "", stats));
 	return stats;
 }
 
@@ -665,7 +665,7 @@ static int read_table(void *data)
 	struct hashstats *stats = kzalloc(sizeof(*stats), GFP_KERNEL);
 
 	while (!kthread_should_stop()) {
-		if (stats && !hashstats_walk(reader->table, stats)) {
+		if (stats && !hashstats_walk(reader->table, "", stats)) {
 			atomic64_add(stats->chains.objects, &reader->seen);
 			atomic_inc(&reader->walks);
 		}

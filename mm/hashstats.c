@@ -346,18 +346,34 @@ static int walk_chains(const struct boot_hash_table *table,
 	return 0;
 }
 
+/* An empty list has all names. */
+static bool is_wanted(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!*list)
+		return true;
+	for (; *list; list = skip_spaces(list + strcspn(list, " "))) {
+		if (strcspn(list, " ") == len && !memcmp(list, name, len))
+			return true;
+	}
+	return false;
+}
+
 /**
  * hashstats_walk - count the objects of a table
  * @number: index of the table, from 0
+ * @only: names of the tables to walk, separated by spaces; empty for all
  * @stats: result
  *
  * A bucket lock or RCU section covers at most HASHSTATS_CHAIN_MAX objects.
  *
  * Context: process context, may sleep.
- * Return: 0, -ENOENT if there is no such table, or -EINTR if the caller is
- * being killed.
+ * Return: 0, -ENOENT if there is no such table, -ESRCH if @only does not name
+ * it, or -EINTR if the caller is being killed.
  */
-int hashstats_walk(unsigned int number, struct hashstats *stats)
+int hashstats_walk(unsigned int number, const char *only,
+		   struct hashstats *stats)
 {
 	const struct boot_hash_table *table;
 	int err;
@@ -365,6 +381,8 @@ int hashstats_walk(unsigned int number, struct hashstats *stats)
 	if (number >= nr_boot_hash_tables)
 		return -ENOENT;
 	table = &boot_hash_tables[number];
+	if (!is_wanted(only, table->name))
+		return -ESRCH;
 	memset(stats, 0, sizeof(*stats));
 	strscpy(stats->name, table->name);
 	stats->sized_by = boot_hash_origin_name(table->origin);
@@ -394,12 +412,13 @@ u64 hashstats_newest(void)
 }
 
 /* The caller holds registered_sem. */
-static const struct hashstats_table *find_registered(u64 number)
+static const struct hashstats_table *find_registered(u64 number,
+						     const char *only)
 {
 	const struct hashstats_table *table;
 
 	list_for_each_entry(table, &registered, list) {
-		if (table->number >= number)
+		if (table->number >= number && is_wanted(only, table->name))
 			return table;
 	}
 	return NULL;
@@ -410,20 +429,22 @@ static const struct hashstats_table *find_registered(u64 number)
  * @number: the lowest number to look for, set to that of the table
  * @newest: the highest number, from hashstats_newest(), so that a reader does
  *	not see a table again that was unregistered and registered meanwhile
+ * @only: names of the tables to walk, separated by spaces; empty for all
  * @stats: where the result goes
  *
  * Context: process context, may sleep.
  * Return: 0, -ENOENT if there is no such table, or -EINTR if the caller is
  * being killed.
  */
-int hashstats_walk_registered(u64 *number, u64 newest, struct hashstats *stats)
+int hashstats_walk_registered(u64 *number, u64 newest, const char *only,
+			      struct hashstats *stats)
 {
 	const struct hashstats_table *table;
 	int err = -ENOENT;
 
 	if (down_read_killable(&registered_sem))
 		return -EINTR;
-	table = find_registered(*number);
+	table = find_registered(*number, only);
 	if (table && table->number <= newest) {
 		struct boot_hash_table buckets = {
 			.table		= table->buckets,

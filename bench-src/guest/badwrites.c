@@ -21,7 +21,9 @@
 
 #include "common.h"
 
-#define ROOM		8			/* one more than the kernel reads */
+#define ROOM		512			/* one more than the kernel reads */
+#define SHORT		16
+#define PREFIX		"only "
 #define LONGEST		(64 << 10)
 #define MOST_PIECES	4
 #define STRANGER	65534
@@ -34,8 +36,8 @@ static struct {
 	unsigned long seconds, writes, seed, writers;
 } opt = { .path = "/proc/hashstats", .writes = 1000, .seed = 1, .writers = 1 };
 
-static const char *const words[] = { "on", "off", "reset" };
-enum { ON, OFF, RESET, WORDS, NO_WORD = WORDS };
+static const char *const words[] = { "on", "off", "reset", "only inode  mount" };
+enum { ON, OFF, RESET, ONLY, WORDS, NO_WORD = WORDS };
 
 static const struct {
 	const char *name;
@@ -119,13 +121,13 @@ static void make_text(void)
 
 	switch (below(8)) {
 	case 0:
-		make_random(below(2 * ROOM));
+		make_random(below(SHORT));
 		break;
 	case 1:
 		make_word();
 		start = size;
 		memset(text + start, below(2) ? 0 : ' ', LONGEST - start);
-		size += below(below(2) ? ROOM : LONGEST - start);
+		size += below(below(2) ? SHORT : below(2) ? 2 * ROOM : LONGEST - start);
 		break;
 	case 2:
 		make_random(below(LONGEST));
@@ -141,7 +143,19 @@ static void make_text(void)
 	}
 }
 
-/* A word, perhaps with a newline, up to a NUL. */
+/* Is there a name after "only "? The kernel's isspace() also accepts 0xa0. */
+static bool has_names(const char *piece, size_t length)
+{
+	size_t i;
+
+	for (i = strlen(PREFIX); i < length; i++) {
+		if (!isspace((unsigned char)piece[i]) && (unsigned char)piece[i] != 0xa0)
+			return true;
+	}
+	return false;
+}
+
+/* A word, perhaps with a newline, or "only" and names, up to a NUL. */
 static int word_of(const char *piece, size_t length)
 {
 	int word;
@@ -149,6 +163,8 @@ static int word_of(const char *piece, size_t length)
 	if (length >= ROOM)
 		return NO_WORD;
 	length = strnlen(piece, length);
+	if (length > strlen(PREFIX) && !memcmp(piece, PREFIX, strlen(PREFIX)))
+		return has_names(piece, length) ? ONLY : NO_WORD;
 	if (length && piece[length - 1] == '\n')
 		length--;
 	for (word = 0; word < WORDS; word++) {
@@ -165,7 +181,7 @@ static long answer_to(const char *piece, size_t length)
 
 	if (word == NO_WORD)
 		return -EINVAL;
-	if (word != RESET)
+	if (word == ON || word == OFF)
 		counting = word == ON;
 	return length;
 }
@@ -175,7 +191,7 @@ static void wrong(const char *way, long answer, long expected)
 	size_t i;
 
 	fprintf(stderr, "badwrites: %s of %zu bytes '", way, size);
-	for (i = 0; i < size && i < 2 * ROOM; i++)
+	for (i = 0; i < size && i < 2 * SHORT; i++)
 		fprintf(stderr, isprint((unsigned char)text[i]) ? "%c" : "\\x%02x",
 			(unsigned char)text[i]);
 	fprintf(stderr, "': %ld, expected %ld\n", answer, expected);

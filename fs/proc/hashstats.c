@@ -12,44 +12,53 @@
 #include <linux/fs.h>
 #include <linux/hashstats_walk.h>
 #include <linux/init.h>
+#include <linux/mutex.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/string_choices.h>
 #include <linux/uaccess.h>
 
+/* Longest list of names, with the word before it. */
+#define ONLY_LEN	512
+
 /**
  * struct hashstats_reader - one open file
  * @walked_pos: position in the file whose table @stats describes, 0 if none
  * @newest: number of the last table that was registered before the file was
  *	read from its start
+ * @only: names of the tables to show, separated by spaces; empty for all
  * @stats: result of the walk
  *
  * seq_file shows a table again when its text did not fit into the buffer. The
- * table is not walked again for that.
+ * table is not walked again for that. The lock of the seq_file guards all members.
  */
 struct hashstats_reader {
 	loff_t			walked_pos;
 	u64			newest;
+	char			only[ONLY_LEN];
 	struct hashstats	stats;
 };
 
 /*
  * Position 0 is the head of the file, position N is table N - 1. The numbers of
- * registered tables have gaps: walk_at() moves to the next table.
+ * registered tables have gaps, and @only may leave tables out: walk_at() moves to
+ * the next table that is shown.
  */
 static int walk_at(struct hashstats_reader *reader, loff_t *pos)
 {
 	u64 number = *pos - 1;
 	int err = -ENOENT;
 
-	if (number <= UINT_MAX)
-		err = hashstats_walk(number, &reader->stats);
-	if (err == -ENOENT) {
-		err = hashstats_walk_registered(&number, reader->newest,
-						&reader->stats);
-		*pos = number + 1;
+	for (; number <= UINT_MAX; number++) {
+		err = hashstats_walk(number, reader->only, &reader->stats);
+		if (err != -ESRCH)
+			break;
 	}
+	if (err == -ENOENT)
+		err = hashstats_walk_registered(&number, reader->newest,
+						reader->only, &reader->stats);
+	*pos = number + 1;
 	return err;
 }
 
@@ -212,29 +221,48 @@ static int hashstats_open(struct inode *inode, struct file *file)
 				sizeof(struct hashstats_reader));
 }
 
+static int show_only(struct seq_file *m, const char *names)
+{
+	struct hashstats_reader *reader = m->private;
+
+	if (!*names)
+		return -EINVAL;
+	mutex_lock(&m->lock);
+	strscpy(reader->only, names);
+	reader->walked_pos = 0;
+	mutex_unlock(&m->lock);
+	return 0;
+}
+
 static ssize_t hashstats_write(struct file *file, const char __user *ubuf,
 			       size_t count, loff_t *ppos)
 {
-	char word[8];
+	char text[ONLY_LEN];
+	size_t prefix;
 
 	/*
 	 * Not in a container: its root may have CAP_DAC_OVERRIDE, and each
-	 * change of a static key stops all CPUs for a moment.
+	 * change of a static key stops all CPUs for a moment. "only" affects
+	 * no other file, but one rule for all words is simpler.
 	 */
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	if (count >= sizeof(word))
+	if (count >= sizeof(text))
 		return -EINVAL;
-	if (copy_from_user(word, ubuf, count))
+	if (copy_from_user(text, ubuf, count))
 		return -EFAULT;
-	word[count] = '\0';
+	text[count] = '\0';
+	prefix = str_has_prefix(text, "only ");
 
-	if (sysfs_streq(word, "on"))
+	if (sysfs_streq(text, "on"))
 		hashstats_counting_set(true);
-	else if (sysfs_streq(word, "off"))
+	else if (sysfs_streq(text, "off"))
 		hashstats_counting_set(false);
-	else if (sysfs_streq(word, "reset"))
+	else if (sysfs_streq(text, "reset"))
 		hashstats_counting_reset();
+	else if (prefix)
+		return show_only(file->private_data,
+				 strim(text + prefix)) ?: count;
 	else
 		return -EINVAL;
 	return count;

@@ -39,9 +39,11 @@ struct hashstats {
 	struct hashstats_wakes		wakes;
 };
 
-int hashstats_walk(unsigned int number, struct hashstats *stats);
+int hashstats_walk(unsigned int number, const char *only,
+		   struct hashstats *stats);
 u64 hashstats_newest(void);
-int hashstats_walk_registered(u64 *number, u64 newest, struct hashstats *stats);
+int hashstats_walk_registered(u64 *number, u64 newest, const char *only,
+			      struct hashstats *stats);
 
 bool hashstats_counting_is_on(void);
 void hashstats_counting_set(bool on);

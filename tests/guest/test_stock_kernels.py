@@ -289,6 +289,7 @@ python3.11 /compare_tables.py
         "/System.map": kernel.vmlinux.with_name("System.map"),
     }
     with stock.guest(kernel, script, files=files, mem="512M") as guest:
-        names, different = json.loads(guest.finish().output.splitlines()[-1])
+        names, different, named = json.loads(guest.finish().output.splitlines()[-1])
     assert {"dentry", "inode", "mbcache", "page", "tcp-established"} <= {*names}
     assert not different
+    assert named == [["mbcache", "uid"]] * 2

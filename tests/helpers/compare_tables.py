@@ -3,7 +3,7 @@
 
 One process reads both, again and again, so that they are read of the same tables
 at least once. It prints a line of JSON: [names of all tables, those that were
-never equal].
+never equal, the tables that each source gave when asked for NAMED].
 """
 
 import json
@@ -11,10 +11,11 @@ import sys
 
 sys.path.insert(0, "/tool")
 
-from hashstats_tool import reading
+from hashstats_tool import reading, sources
 from hashstats_tool.stock import reader
 
 TRIES = 5
+NAMED = ("uid", "mbcache")
 # Our kernel is built without BTF and KALLSYMS_ALL.
 reader.TYPES = "/types"
 
@@ -45,7 +46,11 @@ def main():
             or figures(ours[title]) != figures(read[title])
         }
         different = wrong if different is None else different & wrong
-    print(json.dumps([sorted(ours), sorted(different)]))
+    named = [
+        sorted(tables(sources.read("/proc/hashstats", NAMED))),
+        sorted(tables(reader.read("/proc/kcore", "/proc/kcore", "/System.map", NAMED))),
+    ]
+    print(json.dumps([sorted(ours), sorted(different), named]))
 
 
 main()

@@ -154,6 +154,10 @@ while [ $n -lt {FILES} ]; do
     n=$((n + 1))
 done
 show files
+exec 3<> /proc/hashstats
+echo "only fat-vda mount" >&3
+echo "=== named"
+cat <&3
 umount /mnt
 show after
 mount -t vfat /dev/vda /mnt
@@ -179,6 +183,8 @@ def test_inodes_of_fat(kernel):
     assert table["sized-by"] == "fixed"
     assert objects(at["before"], "fat-vda") == 0
     assert table["objects"] == FILES + FILES // 100
+    assert list(at["named"]) == ["mount", "fat-vda"]
+    assert objects(at["named"], "fat-vda") == table["objects"]
     assert "fat-vda" not in at["after"]
 
 

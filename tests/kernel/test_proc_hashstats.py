@@ -34,6 +34,10 @@ answer("off", "off\n");
 answer("reset", "reset\n");
 answer("on-newline", "on\n");
 answer("off-again", "off");
+answer("only", "only");
+answer("no-names", "only \n");
+answer("long-names", "only " . "x" x 507);
+answer("longest-names", "only " . "x" x 506);
 """
 
 # Root of a container without a user namespace: DAC_OVERRIDE and no SYS_ADMIN.
@@ -63,11 +67,25 @@ sysseek($file, 0, 0);
 print $bytes while sysread($file, $bytes, 4096);
 """
 
+# Names with a prefix and a suffix, one twice, one of no table.
+ONLY = r"""
+open(my $file, "+<", "/proc/hashstats") or die "open: $!";
+for my $names ("uid  inode inod dentr dentry_ uid", "gone", "mount") {
+    syswrite($file, "only $names\n") or die "write: $!";
+    sysseek($file, 0, 0);
+    print "=== only $names\n";
+    print $bytes while sysread($file, $bytes, 7);
+}
+open(my $other, "<", "/proc/hashstats");
+print "=== other file\n", <$other>;
+"""
+
 SCRIPT = """
 echo "=== mode"
 stat -c '%a %u %g' /proc/hashstats
 perl /write
 perl /stranger
+perl /only
 /usr/bin/setpriv --bounding-set -sys_admin --inh-caps -sys_admin perl /contained
 echo "=== default"
 cat /proc/hashstats
@@ -100,6 +118,7 @@ def said(kernel):
             "/stranger": STRANGER,
             "/contained": CONTAINED,
             "/rewind": REWIND,
+            "/only": ONLY,
         },
     )
     return sections.named(result.output)
@@ -126,6 +145,7 @@ def test_only_root_may(said, mode):
         ("reset", 6, "off"),
         ("on-newline", 3, "on"),
         ("off-again", 3, "off"),
+        ("longest-names", 511, "off"),
     ],
 )
 def test_words(said, name, wrote, counting):
@@ -138,6 +158,27 @@ def test_words(said, name, wrote, counting):
 )
 def test_anything_else_is_refused_and_changes_nothing(said, name):
     assert said[f"write {name}"] == "Invalid argument\nversion: 1\ncounting: on\n"
+
+
+@pytest.mark.parametrize("name", ["only", "no-names", "long-names"])
+def test_only_needs_names(said, name):
+    assert said[f"write {name}"] == "Invalid argument\nversion: 1\ncounting: off\n"
+
+
+def test_a_file_shows_the_named_tables(said):
+    shown = {
+        names.removeprefix("only "): list(hashstats_file.parse(text))
+        for names, text in said.items()
+        if names.startswith("only ")
+    }
+    assert shown == {
+        "uid  inode inod dentr dentry_ uid": ["inode", "uid"],
+        "gone": [],
+        "mount": ["mount"],
+    }
+    assert list(hashstats_file.parse(said["other file"])) == list(
+        hashstats_file.parse(said["default"])
+    )
 
 
 @pytest.mark.parametrize("name", ["default", "bytes", "small", "large"])

@@ -5,6 +5,7 @@ tests/guest/test_stock_kernels.py.
 
 import json
 import random
+import re
 import struct
 import sys
 
@@ -560,6 +561,18 @@ def test_a_saved_copy_is_still_text(tmp_path, toy):
     done = hashstats("show", "-f", copy)
     assert done.returncode == 0 and "6.12.1-toy" in done.stderr
     assert "unchanged" in said_of("diff", copy, copy)
+
+
+def test_a_name_spares_the_walks_of_other_tables(tmp_path):
+    from hashstats_tool.stock import reader
+
+    core, symbols = map(str, ToyCore().usual().files(tmp_path))
+    text = reader.read(core, "vmcore", symbols, ["inode"]).decode()
+    assert re.findall("^name: (.*)", text, re.MULTILINE) == ["inode"]
+    # If a name is unknown, the message lists the tables that exist.
+    done = hashstats("show", "nosuch", "--core", core, "--kallsyms", symbols)
+    assert done.returncode == 2 and "no table 'nosuch'" in done.stderr
+    assert "dentry" in done.stderr and "inode" in done.stderr
 
 
 def said_of(*words):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """hashstats: forms of the command line, what it suggests, its exit status."""
 
+import errno
 import json
 import os
 import subprocess
@@ -251,6 +252,43 @@ def test_counting_without_the_right(kernel, capsys):
     kernel.mkdir()
     assert cli.main(["on"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+# --- names of tables ----------------------------------------------------------
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The names that each reading asks for; the kernel has one table."""
+    result = []
+
+    def read(path, names=()):
+        result.append(list(names))
+        return file(table("uid", 8, 1)).encode()
+
+    monkeypatch.setattr(sources, "read", read)
+    return result
+
+
+@pytest.mark.parametrize("words", [["show"], ["hist"], ["watch", "--count", "1"]])
+def test_commands_ask_for_the_named_tables(words, asked):
+    assert cli.main([*words, "uid"]) == 0
+    assert asked == [["uid"]]
+
+
+def test_an_unknown_name_is_answered_with_all_names(asked, capsys):
+    assert cli.main(["show", "nosuch"]) == 2
+    assert asked == [["nosuch"], []]
+    assert "accepted: uid" in capsys.readouterr().err
+
+
+def test_a_kernel_that_refuses_names_shows_all_tables(kernel, monkeypatch):
+    def refuse(descriptor, data):
+        raise OSError(errno.EINVAL, "refused")
+
+    kernel.write_text(file(table("uid", 8, 1), table("dentry", 8, 1)))
+    monkeypatch.setattr(os, "write", refuse)
+    assert sources.read(str(kernel), ["uid"]) == kernel.read_bytes()
 
 
 def test_json_keeps_the_order_of_the_kernel():

@@ -47,7 +47,7 @@ def run(options):
     panels = [
         (path, one)
         for path in files
-        for one in of(verdicts.of_copy(sources.load(path)), options.tables)
+        for one in of(verdicts.of_copy(sources.load(path, options.tables)), options.tables)
     ]
     if options.png:
         draw(options, panels)

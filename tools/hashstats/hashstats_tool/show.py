@@ -48,7 +48,7 @@ def options(parser):
 
 
 def run(options):
-    copy = sources.load(options.file)
+    copy = sources.load(options.file, options.tables)
     judged = of(verdicts.of_copy(copy), options.tables)
     # As the kernel has them, for programs that ask for nothing else.
     if options.sort or not options.json:

@@ -89,9 +89,12 @@ def name_of(path):
     return "standard input" if path == "-" else path
 
 
-def read(path):
-    """The bytes of one copy; the reason, if there are none, in one line."""
-    text = lines(path)
+def read(path, names=()):
+    """The bytes of one copy; the reason, if there are none, in one line.
+
+    Of a running kernel or a dump, walk only the tables with these names.
+    """
+    text = lines(path, names)
     first = next(text, b"")
     if first.startswith(b"recording: "):
         raise Complaint(
@@ -101,7 +104,7 @@ def read(path):
     return first + b"".join(text)
 
 
-def lines(path):
+def lines(path, names=()):
     """The same line by line, for a file that memory need not hold."""
     if path == KERNEL and getattr(path, "symbols", None):
         raise Complaint(
@@ -110,7 +113,7 @@ def lines(path):
     if path != "-" and is_core(path):
         from .stock import reader
 
-        text = reader.read(str(path), quoted_path(path), getattr(path, "symbols", None))
+        text = reader.read(str(path), quoted_path(path), getattr(path, "symbols", None), names)
         yield from text.splitlines(keepends=True)
         return
     try:
@@ -119,7 +122,7 @@ def lines(path):
                 raise Complaint("standard input is closed; accepted: -f FILE")
             yield from bounded(sys.stdin.buffer, path)
             return
-        with open(path, "rb") as file:
+        with open_for(path, names) as file:
             yield from bounded(file, path)
     except PermissionError:
         hint = (
@@ -140,6 +143,21 @@ def lines(path):
         raise Complaint(
             f"{quoted_path(name_of(path))}: {reason}, expected a readable copy of {KERNEL}"
         ) from None
+
+
+def open_for(path, names):
+    """An open file. That of the kernel walks the named tables only, if it can."""
+    if path == KERNEL and names:
+        file = None
+        try:
+            file = os.open(path, os.O_RDWR)
+            os.write(file, os.fsencode(f"only {' '.join(names)}\n"))
+            return open(file, "rb")
+        except OSError:
+            # No CAP_SYS_ADMIN, too many names, or an older patch: read all tables.
+            if file is not None:
+                os.close(file)
+    return open(path, "rb")
 
 
 def bounded(file, path):
@@ -215,9 +233,15 @@ def about(copy):
             yield f"{table.name}: {table.number('bad-pointers')} pointers lead out of memory"
 
 
-def load(path):
-    """The copy at a path, its notes told."""
-    return tell(reading.parse(read(path), quoted_path(name_of(path))))
+def load(path, names=()):
+    """The copy at a path, its notes told. It has the named tables, and may have others."""
+    name = quoted_path(name_of(path))
+    copy = reading.parse(read(path, names), name)
+    walked = path != "-" and (path == KERNEL or is_core(path))
+    if walked and not {table.name for table in copy.tables}.issuperset(names):
+        # A message lists the names that there are.
+        copy = reading.parse(read(path), name)
+    return tell(copy)
 
 
 def memory(path):

@@ -106,7 +106,7 @@ class View:
         self.read()
 
     def read(self):
-        copy = sources.load(self.options.file)
+        copy = sources.load(self.options.file, self.options.tables)
         judged = listing.ordered(of(verdicts.of_copy(copy), self.options.tables))
         now = time.monotonic()
         self.off = not (copy.counting or copy.kernel)

@@ -36,15 +36,15 @@ PATIENCE = 1.0  # seconds without a sign of life
 opened: dict[tuple, "Source"] = {}
 
 
-def read(path, shown, symbols=None):
-    """The bytes that /proc/hashstats would have of a kernel.
+def read(path, shown, symbols=None, names=()):
+    """The text of /proc/hashstats for a kernel; with names, of these tables only.
 
     What does not change while a kernel runs is read once in a process.
     """
     key = path, symbols
     if key not in opened:
         opened[key] = Source(path, shown, symbols)
-    return opened[key].read()
+    return opened[key].read(names)
 
 
 class Source:
@@ -151,10 +151,12 @@ class Source:
         except Missing:
             return ""
 
-    def read(self):
+    def read(self, names=()):
         lines: list[str] = []
         unread: list[tuple] = []
         for name, paragraph in self._listed(unread):
+            if names and name not in names:
+                continue
             self.progress.say(name)
             try:
                 lines += list(paragraph())
