@@ -19,7 +19,7 @@ from bench.cases import index as bench_index
 from bench.cases import mbcache as bench_mbcache
 from bench.cases import wake as bench_wake
 from report import lines, wakeups
-from report.page import heading, simple_table, wrapped
+from report.page import KEPT_PICTURE, Picture, heading, simple_table, wrapped
 
 PAGE = Path("results/measured.rst")
 
@@ -763,6 +763,11 @@ def contention(of):
     yield simple_table(("operation", "CPUs", "mainline", "series", "ratio", "noise"), rows)
 
 
+def crowds(_of):
+    title = "Instructions per lookup against objects in the table, logarithmic scales."
+    yield Picture("crowd", title).text(KEPT_PICTURE)
+
+
 SECTIONS: tuple[tuple[str, tuple[str, ...], Callable | None], ...] = (
     ("Lookups of names, and reading the file", ("hashstats",), reading),
     ("Wakeups", ("herd", "wake"), herds),
@@ -773,7 +778,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...], Callable | None], ...] = (
     ("Cache lines that move between CPUs", ("lines",), lines.section),
     ("The size of the dentry table", ("dentry",), dentry),
     ("Extended attributes", ("xattr", "mbcache"), xattrs),
-    ("Users, quotas, timers and others", ("crowd",), None),
+    ("Users, quotas, timers and others", ("crowd",), crowds),
     ("Pages of a file", ("index",), None),
     ("Buffers", ("buffer",), None),
     ("The directory hash of ext4", ("halfmd4", "htree"), names),

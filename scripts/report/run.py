@@ -37,7 +37,6 @@ from report.page import (
     simple_table,
     wrapped,
 )
-from report.quoted_values import DOCUMENTS as DOCUMENTATION
 from report.stored import RESULTS, Results, machines, of_base
 from series import source, topics
 
@@ -52,6 +51,7 @@ PICTURES = {
     "index": ("index", bench_index.rows_of_picture),
     "halfmd4": ("halfmd4", bench_halfmd4.rows_of_picture),
     "lines": ("lines", bench_lines.rows_of_picture),
+    "crowd": ("crowd", bench_crowd.curves),
 }
 
 
@@ -82,19 +82,13 @@ def chosen_folder():
 
 
 def keep(folder, root=ROOT):
-    """Store what was measured, and write all that quotes it.
-
-    Pictures are drawings, which a mail can carry.
-    """
+    """Store what was measured, and write all that quotes it."""
     keep_results(folder, root / "results")
     results = Results(*machines(root / "results"))
     write(root / PAGE, pages(results, PAGE.stem, KEPT_PICTURE, other_bases(root / "results")))
     write_if_changed(root / measured.PAGE, measured.page(results))
     quoted.write(results, root)
     draw(results, [root / PAGE.parent / KEPT_PICTURE])
-    if results.has("crowd"):
-        curves = bench_crowd.curves(results.get("crowd"))
-        record.draw("crowd", [root / DOCUMENTATION / "crowds.svg"], curves)
     print(f"  kept: the results of {folder.name}, {PAGE}, {measured.PAGE}, and the figures quoted")
 
 
