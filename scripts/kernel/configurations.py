@@ -90,7 +90,7 @@ CONFIGURATIONS = {
         ),
         Configuration("up", "# CONFIG_SMP is not set\n", cpus=1),
         Configuration("base-small", "CONFIG_EXPERT=y\nCONFIG_BASE_SMALL=y\n"),
-        Configuration("no-multiuser", "# CONFIG_MULTIUSER is not set\n", boots=False),
+        Configuration("no-multiuser", "CONFIG_EXPERT=y\n# CONFIG_MULTIUSER is not set\n"),
         Configuration("no-proc", "# CONFIG_PROC_FS is not set\n", boots=False),
         Configuration("no-block", "# CONFIG_BLOCK is not set\n", boots=False),
         Configuration("no-cgroups", "# CONFIG_CGROUPS is not set\n"),
