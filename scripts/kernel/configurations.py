@@ -121,12 +121,14 @@ CONFIGURATIONS = {
         # devices are configured.  It does not watch the code that sets the numbers
         # of rseq, and reports each copy of them.  The kernel gives a word that it
         # does not know to init as a variable: with this one, no program uses rseq.
+        # A test case may take minutes: no detector shall say that a task hangs.
         Configuration(
             "clang-kmsan",
             "CONFIG_KMSAN=y\n",
             flags=WITH_CLANG,
             memory="6G",
-            append="GLIBC_TUNABLES=glibc.pthread.rseq=0",
+            append="GLIBC_TUNABLES=glibc.pthread.rseq=0 nosoftlockup "
+            "sysctl.kernel.hung_task_timeout_secs=0",
         ),
     )
 }
