@@ -124,11 +124,10 @@ CONFIGURATIONS = {
         # A test case may take minutes: no detector shall say that a task hangs.
         Configuration(
             "clang-kmsan",
-            "CONFIG_KMSAN=y\n",
+            "CONFIG_KMSAN=y\nCONFIG_DEFAULT_HUNG_TASK_TIMEOUT=0\n",
             flags=WITH_CLANG,
             memory="6G",
-            append="GLIBC_TUNABLES=glibc.pthread.rseq=0 nosoftlockup "
-            "sysctl.kernel.hung_task_timeout_secs=0",
+            append="GLIBC_TUNABLES=glibc.pthread.rseq=0 nosoftlockup",
         ),
     )
 }

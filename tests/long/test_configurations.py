@@ -49,7 +49,7 @@ def boot(machine, script, append="", qemu=(), **options):
         cpus=one.cpus,
         append=f"{one.append} {append}",
         qemu=(*one.qemu, *qemu),
-        timeout=180,
+        timeout=360,
         complaints=one.name == "clang-kmsan",
         **options,
     )
