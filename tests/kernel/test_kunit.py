@@ -14,9 +14,7 @@ from kunit_suites import LEAST, problems
 
 @pytest.fixture(scope="module")
 def console(kernel):
-    return vm.run(
-        kernel, "true", cpus=2, append="kunit.enable=1", timeout=60, complaints=True
-    ).console
+    return vm.run(kernel, "true", cpus=2, append=kunit.ENABLE, timeout=60, complaints=True).console
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import file_load
 import kunit_suites
 import touched
 from common.packages import ensure_packages
-from guest import hashstats_file, vm
+from guest import hashstats_file, kunit, vm
 from kernel import build
 from kernel.architectures import FOREIGN
 from series import compose
@@ -59,7 +59,7 @@ def test_kernel_builds_without_a_warning(machine):
 
 @each(BOOTED)
 def test_suites(machine):
-    result = boot(machine, "nproc", "kunit.enable=1")
+    result = boot(machine, "nproc", kunit.ENABLE)
     assert result.output == "2\n"
     assert kunit_suites.problems(machine[1].src, result.console) == {}
 

@@ -12,7 +12,7 @@ import pytest
 import file_load
 import kunit_suites
 import touched
-from guest import hashstats_file, vm
+from guest import hashstats_file, kunit, vm
 from kernel import build, variants
 from kernel.configurations import CONFIGURATIONS, NODES, random_objects, seeds
 from series import compose, source
@@ -87,7 +87,7 @@ def test_kernel_adds_no_warning(machine):
 @each_booted
 def test_suites(machine):
     one, kernel = machine
-    result = boot(machine, "nproc", "kunit.enable=1")
+    result = boot(machine, "nproc", kunit.ENABLE)
     assert result.output == f"{one.cpus}\n"
     assert kunit_suites.problems(kernel.src, result.console) == {}
 

@@ -11,7 +11,7 @@ import pytest
 
 import kunit_suites
 import sections
-from guest import hashstats_file, vm
+from guest import hashstats_file, kunit, vm
 from kernel import build
 from series import compose
 
@@ -86,8 +86,7 @@ def test_kunit(debug_kernel):
         mem="2G",
         cpus=4,
         parallel=True,
-        append="kunit.enable=1",
-        # ext4's own suites take minutes under KASAN.
+        append=kunit.ENABLE,
         timeout=120,
     )
     assert kunit_suites.problems(debug_kernel.src, result.console) == {}
