@@ -202,9 +202,7 @@ def test_tables_and_picture(result, monkeypatch, capsys):
 @pytest.mark.long
 def test_kernel_counts_nodes():
     """More in small tables; and names go while others are made."""
-    kernel = uml.kernel(
-        "dentry_bench", "dentry-patched", compose.compose(), fragments=[bench_dentry.CONFIG]
-    )
+    kernel = uml.kernel("dentry_bench", "dentry-patched", compose.compose())
     assert not kernel.warnings
     found = {}
     for size in ("1_64", "1"):
