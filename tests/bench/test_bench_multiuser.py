@@ -307,9 +307,11 @@ def test_words_of_a_side():
 def test_tables_alone_at_the_base_size(empty, monkeypatch):
     """Where the base has the table, and of another size."""
     monkeypatch.setattr(vm, "run", lambda *words, **options: vm.Result(0, "", BOOT, 1.0))
+    base, ours = sides("base", "ours")
     found = bench_multiuser.parts(
         empty,
-        *sides("base", "ours"),
+        base,
+        ours,
         {"dentry": 131072, "inode": 32768, "buffer": 16384, "bit_wait": 4096},
     )
     assert [(one.name, one.sizes) for one in found] == [

@@ -106,7 +106,8 @@ def answer(tool, request):
     os.environ.pop("COLUMNS", None)
     if request["columns"]:
         os.environ["COLUMNS"] = request["columns"]
-    output = Output(io.BytesIO(), encoding="utf-8", write_through=True)
+    written = io.BytesIO()
+    output = Output(written, encoding="utf-8", write_through=True)
     output.terminal = request["terminal"]
     errors = io.StringIO()
     trace = status = None
@@ -123,7 +124,7 @@ def answer(tool, request):
     output.flush()
     return {
         "status": status,
-        "out": output.buffer.getvalue().decode("latin-1"),
+        "out": written.getvalue().decode("latin-1"),
         "err": errors.getvalue(),
         "traceback": trace,
     }

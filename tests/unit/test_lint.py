@@ -13,17 +13,27 @@ ROOT = Path(lint.ROOT)
 GOOD = {
     "scripts/common/__init__.py": "def one() -> int:\n    return 1\n",
     "tools/hashstats/hashstats_tool/__init__.py": "",
+    **{f"tests/{folder}/test_one.py": "" for folder in ("bench", "guest", "kernel", "long")},
     "run": "#!/bin/sh\necho one\n",
 }
 BAD = {
     "scripts/unused.py": "import os\n",
     "scripts/form.py": "x = {1 :2}\n",
     "scripts/common/untyped.py": "def two():\n    return 2\n",
+    "tests/long/test_gone.py": "import common\n\nprint(common.two())\n",
     "tools/wrong.sh": '#!/bin/sh\n[ "$1" == one ]\n',
     "NOTES": "It is seperate.\n",  # codespell:ignore
     "unnamed": "#!/usr/bin/env bash\nls $1\n",
 }
-FOUND = ("F401", "scripts/form.py", "no-untyped-def", "SC3014", "SC2086", "==> separate")
+FOUND = (
+    "F401",
+    "scripts/form.py",
+    "no-untyped-def",
+    "attr-defined",
+    "SC3014",
+    "SC2086",
+    "==> separate",
+)
 
 
 @pytest.fixture
