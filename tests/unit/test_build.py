@@ -44,3 +44,13 @@ def test_objects_with_a_warning_are_made_again(tmp_path, warning, stand):
     build.read_warnings(made)
     assert made.warnings == warning
     assert sorted((tmp_path / "fs").iterdir()) == [tmp_path / f"fs/.{name}.o.cmd" for name in stand]
+
+
+def test_the_empty_segment_is_left_out(tmp_path):
+    made = build.Build("toy", tmp_path / "src", tmp_path, tmp_path / "build.log", [])
+    made.log.write_text(
+        "objcopy: vmlinux.unstripped: warning: empty loadable segment detected\n"
+        "objcopy: vmlinux: warning: word\n"
+    )
+    build.read_warnings(made)
+    assert made.warnings == ["objcopy: vmlinux: warning: word"]
