@@ -9,7 +9,7 @@ import common
 from bench import record
 from bench.cases import dentry as bench_dentry
 from guest import uml
-from series import compose
+from series import compose, source
 
 DEFAULT = bench_dentry.default_buckets(bench_dentry.MEMORY)
 SMALL_DEFAULT = bench_dentry.default_buckets(bench_dentry.PRESSURE_MEMORY)
@@ -200,6 +200,7 @@ def test_tables_and_picture(result, monkeypatch, capsys):
 
 
 @pytest.mark.long
+@pytest.mark.skipif(source.base_name() != "6.12", reason="the benchmark is for Linux 6.12")
 def test_kernel_counts_nodes():
     """More in small tables; and names go while others are made."""
     kernel = uml.kernel("dentry_bench", "dentry-patched", compose.compose())

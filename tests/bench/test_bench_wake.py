@@ -270,6 +270,7 @@ def test_bad_end_is_one_line(script, limit, reason, program):
 
 
 @pytest.mark.long
+@pytest.mark.skipif(source.base_name() != "6.12", reason="the benchmark is for Linux 6.12")
 @pytest.mark.parametrize("compiler", uml.FLAGS)
 def test_base_times_wakeups(compiler):
     base = gitcmd.ref("base", source.base_repo())
