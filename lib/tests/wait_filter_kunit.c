@@ -419,7 +419,7 @@ static bool looks_at_queue(void *word, int nr)
 	probe_add(queue, &probe, word, nr, 0, 0);
 	wake_up_bit(word, nr);
 	remove_wait_queue(queue, &probe.wait.wq_entry);
-	return probe.calls;
+	return probe.turn;
 }
 
 /*
@@ -496,37 +496,6 @@ static void wait_filter_test_shared_counter(struct kunit *test)
 	bit_waitqueue_put(&words[0], second);
 	KUNIT_EXPECT_TRUE(test, looks_at_queue(&words[0], first));
 	bit_waitqueue_put(&words[0], first);
-}
-
-/*
- * Code that takes a queue from bit_waitqueue() or __var_waitqueue() may add an
- * entry at any time, also after others with the same counter have come and gone.
- */
-static void wait_filter_test_by_hand(struct kunit *test)
-{
-	struct wait_queue_head *bit_queue = bit_waitqueue(&words[1], 2);
-	struct wait_queue_head *var_queue = __var_waitqueue(&words[2]);
-	struct probe bit, variable;
-
-	bit_waitqueue_get(&words[1], 2);
-	wake_up_bit(&words[1], 2);
-	bit_waitqueue_put(&words[1], 2);
-	var_waitqueue_get(&words[2]);
-	wake_up_var(&words[2]);
-	var_waitqueue_put(&words[2]);
-
-	probe_init(&bit, &words[1], 2, 1, 0);
-	prepare_to_wait(bit_queue, &bit.wait.wq_entry, TASK_UNINTERRUPTIBLE);
-	wake_up_bit(&words[1], 2);
-	finish_wait(bit_queue, &bit.wait.wq_entry);
-	KUNIT_EXPECT_NE(test, bit.turn, 0);
-
-	probe_init(&variable, &words[2], -1, 1, 0);
-	prepare_to_wait_event(var_queue, &variable.wait.wq_entry,
-			      TASK_UNINTERRUPTIBLE);
-	wake_up_var(&words[2]);
-	finish_wait(var_queue, &variable.wait.wq_entry);
-	KUNIT_EXPECT_NE(test, variable.turn, 0);
 }
 
 /*
@@ -824,7 +793,6 @@ static struct kunit_case wait_filter_cases[] = {
 	KUNIT_CASE(wait_filter_test_empty),
 	KUNIT_CASE(wait_filter_test_counted),
 	KUNIT_CASE(wait_filter_test_shared_counter),
-	KUNIT_CASE(wait_filter_test_by_hand),
 	KUNIT_CASE(wait_filter_test_tasks),
 	KUNIT_CASE(wait_filter_test_bit_lock),
 	KUNIT_CASE(wait_filter_test_folios),
