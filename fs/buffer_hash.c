@@ -28,9 +28,8 @@
  * Freeing and migration
  * ---------------------
  *
- * From their test of b_count until they are done, drop_buffers() and
- * __buffer_migrate_folio() need that no task has a reference on a buffer of the
- * folio. Lookups in the page cache cannot take one meanwhile: the folio lock
+ * drop_buffers() and __buffer_migrate_folio() test b_count. Until they are done,
+ * no task may take a reference on a buffer of the folio. Lookups in the page cache cannot take one meanwhile: the folio lock
  * and i_private_lock prevent it. (During migration on Linux 7.3, the folio lock
  * and BH_Migrate do.) Lookups in the table check none of these. Therefore the
  * test freezes the reference counts (buffer_hash_freeze()): it changes b_count
@@ -58,9 +57,9 @@
  * The buffers remain in the table.
  *
  * mmb_sync() of Linux 7.3 takes references without a test at any time. A thaw
- * adds to b_count, so it keeps them. But drop_buffers() may free a buffer after
- * its test for 0, although mmb_sync() takes a reference meanwhile. Linux 7.3 has
- * this race without the table, too.
+ * adds to b_count, so it keeps them. But mmb_sync() may take a reference after
+ * drop_buffers() has tested for 0, and drop_buffers() then frees the buffer.
+ * Linux 7.3 has this race without the table, too.
  *
  * A lookup that runs at the same time as discard_buffer() may return the buffer
  * or miss it, like a lookup in the LRU or in the page cache. A lookup that begins

@@ -12,7 +12,7 @@
  * makes them slower where several files compete for the slots.
  *
  * The table is direct-mapped: pairs of mapping and index share a slot, which
- * holds the folio that was found last for one of these pairs. The pages of a
+ * holds the folio of the most recent lookup among these pairs. The pages of a
  * file have consecutive slots, so that a lookup of the next page finds its slot
  * in the same cache line. The first slot of a file is the golden-ratio hash of
  * its mapping.
@@ -42,16 +42,17 @@
  * these folios are locked meanwhile. So if the folio is unlocked while the
  * lookup has a reference, there are two cases. Either the change is complete,
  * and the lookup sees it, since folio_unlock() is a release. Or the change has
- * not begun. Then migration, split and reclaim see the reference and give up; a
- * collapse does not change the data; and with truncation, the lookup comes
- * before it.
+ * not begun. Then migration, split and reclaim see the reference and give up. A
+ * collapse keeps the data. A truncation counts as later than the lookup.
  *
  * Code that adds a folio locks it, and then writes the index before the
  * mapping (filemap_set_place()). A lookup reads the mapping first, before it
  * takes the reference. So if it sees the new mapping, it also sees the lock,
  * until the folio is in the tree or could not be added. A collapse writes both
  * without a barrier. But the new folio is up to date only when the collapse can
- * no longer fail.
+ * no longer fail. Migration locks the new folio before it freezes the references
+ * of the old one, which is a full barrier, and then writes the mapping. A split
+ * writes the mapping of a tail before it gives it a reference, by a release.
  *
  * Up to date. If a folio cannot be added, filemap_add_folio() clears the mapping
  * and then the lock, without a barrier, because no task can be waiting for that
@@ -91,7 +92,8 @@
  * When a range of memory has gone offline, its pages are removed from all slots,
  * and after a grace period no lookup reads these struct pages any more. None
  * can come back: a task that writes a slot has a reference on the folio, and
- * pages with references do not go offline. Device memory is removed in another
+ * pages with references do not go offline. (Those with a hardware error may. Then
+ * a lookup in the tree has the same problem with its reference.) Device memory is removed in another
  * way, but is never in a slot. folio_try_get() handles struct pages of hugetlb
  * that are mapped read-only.
  */

@@ -151,12 +151,20 @@ static void page_hash_test_large(struct kunit *test)
 static void page_hash_test_no_reference(struct kunit *test)
 {
 	struct page_hash *hash = new_table(test);
-	struct folio *large = new_folio(test, 1, 16);
+	struct folio *large = new_folio(test, 2, 16);
 	struct folio *folio = new_folio(test, 0, 5);
-	struct folio *tail = (struct folio *)folio_page(large, 1);
+	struct folio *tail = (struct folio *)folio_page(large, 3);
+	struct address_space *tail_mapping = tail->mapping;
+	unsigned int i;
 
-	page_hash_add_to(hash, &one, 17, tail);
-	KUNIT_EXPECT_NULL(test, find(hash, &one, 17));
+	/* As if the folio found last had become the tail of another one. */
+	page_hash_add_to(hash, &one, 19, large);
+	for (i = 0; i < SLOTS; i++)
+		if (hash->slots[i])
+			hash->slots[i] = tail;
+	tail->mapping = &one;
+	KUNIT_EXPECT_NULL(test, find(hash, &one, 19));
+	tail->mapping = tail_mapping;
 
 	page_hash_add_to(hash, &one, 5, folio);
 	KUNIT_ASSERT_TRUE(test, folio_ref_freeze(folio, 1));
