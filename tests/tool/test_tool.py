@@ -183,6 +183,14 @@ def test_sort_by_what_is_no_column():
     assert done.returncode == 2 and "did you mean nodes?" in done.stderr
 
 
+def test_counts_remain_when_counting_is_off(tmp_path):
+    path = tmp_path / "off"
+    path.write_text(file(table("dentry", *CHANCE, lookups=500, hits=400), counting="off"))
+    for command in (["show"], ["advise"], ["report"]):
+        text = said(*command, "-f", path)
+        assert "the counts are those of before" in text and "no hit rates" not in text
+
+
 def test_counting_that_is_off_is_told(tmp_path):
     """In show, advise and watch, and nowhere if it is on."""
     for counting in ("on", "off"):
@@ -695,7 +703,7 @@ def test_one_reading_shrinks_nothing():
     assert "keep (8K with --shrink)" in said("advise", "-f", "-", text=LARGE)
 
 
-@pytest.mark.parametrize("hours,action", [(1, "keep"), (22, "keep"), (24, "shrink")])
+@pytest.mark.parametrize("hours,action", [(1, "keep"), (21, "keep"), (23, "shrink")])
 def test_recording_of_a_day_shrinks(hours, action):
     text = recording(LARGE, LARGE, step=3600 * hours)
     assert advised(text)["tables"]["inode"]["action"] == action
@@ -879,12 +887,17 @@ def test_grub_shows_and_writes_only_if_sure(tmp_path):
     path = tmp_path / "hashstats.cfg"
     words = ["advise", "-f", "-", "--apply-grub", "--grub-file", path]
     text = said(*words, text=CROWDED)
-    line = 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX hash_entries=dentry:8K"'
+    line = 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT hash_entries=dentry:8K"'
     assert line in text and "--yes" in text and not path.exists()
     text = said(*words, "--yes", text=CROWDED)
     assert line in text and "update-grub" in text
     ran = subprocess.run(
-        ["sh", "-c", 'GRUB_CMDLINE_LINUX=quiet; . "$0"; echo "$GRUB_CMDLINE_LINUX"', path],
+        [
+            "sh",
+            "-c",
+            'GRUB_CMDLINE_LINUX_DEFAULT=quiet; . "$0"; echo "$GRUB_CMDLINE_LINUX_DEFAULT"',
+            path,
+        ],
         text=True,
         capture_output=True,
         check=True,
@@ -1271,6 +1284,39 @@ def test_record_does_not_write_what_it_reads(tmp_path):
     path.write_text(CROWDED)
     done = hashstats("record", "-o", path, "-f", path)
     assert done.returncode == 2 and path.read_text() == CROWDED
+
+
+class SlowClock:
+    """The time on a machine where a reading takes some seconds."""
+
+    def __init__(self, reading):
+        self.reading, self.now = reading, 1000.0
+
+    def time(self):
+        return self.now
+
+    monotonic = time
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+    def read(self, path):
+        self.now += self.reading
+        return CROWDED.encode()
+
+
+@pytest.mark.parametrize(
+    "reading,begun",
+    [(0, [0, 10, 20, 30]), (4, [0, 10, 20, 30]), (15, [0, 20]), (10, [0, 10, 20, 30])],
+)
+def test_slow_readings_make_no_recording_longer(reading, begun, monkeypatch):
+    from hashstats_tool import record, sources
+
+    clock = SlowClock(reading)
+    monkeypatch.setattr(record, "time", clock)
+    monkeypatch.setattr(sources, "read", clock.read)
+    seconds = [now - 1000 for now, _, _ in record.samples("", pause=10, duration=30)]
+    assert seconds == begun
 
 
 def test_record_ends_early_and_reports(tmp_path):

@@ -290,7 +290,8 @@ def test_units_are_accepted(tmp_path):
 
 def command_of(unit):
     """The command that a unit runs, as a list of words."""
-    [line] = re.findall(r"^ExecStart=(.*)$", (TOOL / "systemd" / unit).read_text(), re.MULTILINE)
+    text = (TOOL / "systemd" / unit).read_text().replace("\\\n", " ")
+    [line] = re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)
     return shlex.split(line.replace("%%", "%"))
 
 
@@ -300,7 +301,7 @@ def run_unit(unit, tmp_path, **env):
         word.replace("/var/lib/prometheus/node-exporter", str(tmp_path))
         for word in command_of(unit)
     ]
-    words = [word.replace("-t 86100", f"-t 0.1 -f {SAMPLE}") for word in words]
+    words = [word.replace("-t $left", f"-t 0.1 -f {SAMPLE}") for word in words]
     if unit == "hashstats-metrics.service":
         words += ["-f", str(SAMPLE)]
     return subprocess.run(
@@ -318,21 +319,64 @@ def test_unit_for_the_node_exporter(tmp_path):
     assert "# TYPE hashstats_table_lookups_total counter" in text and "# EOF" not in text
 
 
+def set_clock(folder, left):
+    """Put a `date` there that says how many seconds are left of this day."""
+    program = folder / "date"
+    program.write_text(
+        f"""#!/bin/sh
+case "$*" in
+*tomorrow*) echo $((1000000 + {left})) ;;
++%s) echo 1000000 ;;
+*) PATH={os.environ["PATH"]} exec date "$@" ;;
+esac
+"""
+    )
+    program.chmod(0o755)
+
+
 def test_unit_that_records(tmp_path):
+    set_clock(tmp_path, left=3600)
     done = run_unit("hashstats-record.service", tmp_path, STATE_DIRECTORY=str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     [recording] = tmp_path.glob("day-[1-7].rec")
     assert recording.read_text().startswith("recording: 1\n")
 
 
-def test_recorded_day_is_a_day_for_advise():
+def recorded_seconds(tmp_path, left):
+    """How long a recording lasts that begins when so many seconds of the day are left."""
+    set_clock(tmp_path, left)
+    program = tmp_path / "hashstats"
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    done = subprocess.run(
+        command_of("hashstats-record.service"),
+        text=True,
+        capture_output=True,
+        check=True,
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "STATE_DIRECTORY": str(tmp_path)},
+    )
+    said = re.search(r"-n 60 -t (\d+) ", done.stdout)
+    return int(said[1]) if said else 0
+
+
+@pytest.mark.parametrize("hours", [23, 24, 25])
+def test_recorded_day_is_a_day_for_advise(hours, tmp_path):
+    """Also the days on which the clocks are changed."""
     sys.path.insert(0, str(TOOL))
     from hashstats_tool import advise
 
-    words = " ".join(command_of("hashstats-record.service"))
-    every, seconds = (int(re.search(rf"-{letter} (\d+)", words)[1]) for letter in "nt")
-    # It has ended before the timer starts the next one.
-    assert seconds - every >= advise.DAY and seconds + every < 86400
+    assert recorded_seconds(tmp_path, 3600 * hours) - 60 >= advise.DAY
+
+
+@pytest.mark.parametrize("left", [1, 200, 400, 3600, 86400])
+def test_recording_ends_before_the_next_one_starts(left, tmp_path):
+    assert recorded_seconds(tmp_path, left) < left
+
+
+def test_date_knows_the_end_of_this_day():
+    """What the unit asks of it."""
+    words = ["date", "-d", "tomorrow 0:00", "+%T"]
+    assert subprocess.run(words, text=True, capture_output=True).stdout == "00:00:00\n"
 
 
 # --- the manual ---------------------------------------------------------------

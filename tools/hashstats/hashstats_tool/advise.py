@@ -23,8 +23,9 @@ from .terminal import Terminal
 HELP = "sizes that meet a target, and the hash_entries= line for the next boot"
 VERSION = 2  # of the document
 TARGET = "1.5"
-# A table shrinks after a day. The last sample of a day is taken before its end.
-DAY = 23 * 3600
+# A table shrinks after a day. The one on which clocks go forward has 23 hours, and
+# its last sample is taken some minutes before the end.
+DAY = 22 * 3600
 LEAST_MEMORY = 1 << 20  # bytes; no Linux runs in less
 HEAD = ("TABLE", "OBJECTS", "BUCKETS", "BYTES", "NODES", "NEW", "NEW-BYTES", "PREDICTED", "ADVICE")
 LEAST_WANTED = ("BYTES", "NEW-BYTES", "OBJECTS", "PREDICTED", "NODES", "BUCKETS", "NEW")
@@ -129,7 +130,8 @@ def budget_of(text, memory):
         )
     if not memory:
         raise Complaint(
-            f"--budget {text} of a saved copy; accepted: with --memory BYTES of its machine"
+            f"--budget {text}: a saved copy does not contain the size of memory; accepted: "
+            "with --memory BYTES"
         )
     return int(float(text[:-1]) * memory / 100)
 
@@ -163,7 +165,7 @@ def advice(plan, worst):
     if one.kind == verdicts.WAITS and not one.enough:
         return "keep: too few wakeups were counted"
     if one.momentary and one.kind == verdicts.CHAINS and not one.bad:
-        return "keep: its objects stay for moments"
+        return "keep: objects leave soon; use a recording"
     return "keep"
 
 

@@ -57,6 +57,8 @@ EARLY = {
     **dict.fromkeys(("-f", "--file", "--source", "--core", "--kallsyms"), True),
     **dict.fromkeys(("--check", "-q", "--quiet"), False),
 }
+RECORDINGS = ("advise", "report")  # -f may name one
+REPEATED = ("watch", "record")  # they read the file again and again
 GOOD, BAD_STATE, UNUSABLE, STOPPED = 0, 1, 2, 130
 
 
@@ -109,7 +111,7 @@ def misspelt(words):
         if at and EARLY.get(words[at - 1]):
             continue
         if word in MODULES or word == "help":
-            return f"{word} is not the first word; accepted: hashstats {word} [OPTION]..."
+            return f"{word} is behind an option or a table; accepted: hashstats {word} [OPTION]..."
         meant = None if word.startswith("-") else alike(word, [*MODULES, "help"])
         if meant:
             return (
@@ -166,8 +168,9 @@ def parsed(command, words):
             "--file",
             action=sources.Once,
             metavar="FILE",
-            help="a saved copy, a crash dump or, for advise and report, a recording; - for "
-            "standard input, except for watch and record",
+            help="a saved copy"
+            + (", a recording or a crash dump" if command in RECORDINGS else " or a crash dump")
+            + ("" if command in REPEATED else "; - for standard input"),
         )
     if reads:
         sources.add_options(parser)

@@ -96,7 +96,7 @@ def cells(old, new):
         new.name,
         *(pair(whole(label)) for label in ("buckets", "objects", "longest")),
         pair(lambda one: numbers.plain(one.nodes, 3)),
-        pair(lambda one: one.verdict),
+        pair(lambda one: one.word),
     )
 
 

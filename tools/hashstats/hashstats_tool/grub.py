@@ -6,9 +6,11 @@ from .sources import quoted_path
 
 DROP_IN = "/etc/default/grub.d/hashstats.cfg"
 
+# The kernel takes the last of several requests.  GRUB puts this variable behind
+# GRUB_CMDLINE_LINUX; an entry for recovery has only the latter.
 TEXT = """\
 # Written by hashstats advise --apply-grub; remove this file to undo it.
-GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {line}"
+GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT {line}"
 """
 
 

@@ -61,10 +61,14 @@ def below(idle, copy, live, terminal):
         )
     elif copy and not copy.counting:
         remedy = "; hashstats on starts it" if live else ""
-        texts.append(
-            "Counting is off, so there are no hit rates, and no verdicts on wait queues and "
-            f"page{remedy}."
-        )
+        # The counts stay until a reset.
+        if copy.counts:
+            texts.append(f"Counting is off; the counts are those of before{remedy}.")
+        else:
+            texts.append(
+                "Counting is off, so there are no hit rates, and no verdicts on wait queues and "
+                f"page{remedy}."
+            )
     lines = [line for text in texts for line in text_table.wrapped(text, terminal.width)]
     return ["", *(terminal.colour(line, "dim") for line in lines)] if lines else []
 

@@ -13,7 +13,8 @@ def size(count):
     unit = ""
     value = count
     for letter in UNITS:
-        if value < 1024:
+        # What would be shown as 1024 of a unit is 1 of the next.
+        if round(value) < 1024:
             break
         value /= 1024
         unit = letter
@@ -42,9 +43,11 @@ def percent(share):
 
 def bytes_of(text, option):
     """Bytes that a user wrote as 512, 64K, 1.5M, 2G."""
-    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGT]?)(?:i?B)?", text, re.ASCII)
+    match = re.fullmatch(
+        r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGT]?)(?:i?B)?", text, re.ASCII | re.IGNORECASE
+    )
     if not match:
         raise Complaint(
             f"{option} {quoted(text)}; accepted: bytes, with K, M, G or T behind, as 64M"
         )
-    return int(float(match[1]) * 1024 ** (" " + UNITS).index(match[2] or " "))
+    return int(float(match[1]) * 1024 ** (" " + UNITS).index(match[2].upper() or " "))

@@ -19,9 +19,7 @@ def refused(path, error):
 
 def refuse_dash(path):
     if path == "-":
-        raise Complaint(
-            "-: not standard output here, expected a file; accepted: ./- for a file named -"
-        )
+        raise Complaint("-: this cannot be standard output; accepted: ./- for a file named -")
 
 
 def replace(path, text):

@@ -109,7 +109,7 @@ class Peaks:
         self.of_name = {}
         self.samples = 0
         self.first = self.last = 0.0  # their seconds
-        self.counting = False  # in any sample
+        self.counting = self.counts = False  # in any sample
         self.kernel = None  # its release, if its memory was read
         self.stock = False  # whether that kernel is without our patches
 
@@ -121,6 +121,7 @@ class Peaks:
         self.last = seconds
         self.samples += 1
         self.counting |= copy.counting
+        self.counts |= copy.counts
         self.kernel, self.stock = copy.kernel, copy.stock
 
     def __iter__(self):

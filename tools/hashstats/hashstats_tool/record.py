@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """hashstats record: sample for a while into a file, then report."""
 
+import math
 import os
 import shlex
 import sys
@@ -93,11 +94,15 @@ def same_file(one, other):
 
 
 def samples(path, pause, duration):
-    """The second, bytes and copy of each reading, at equal distances."""
+    """The second, bytes and copy of each reading, at equal distances.
+
+    A reading that takes longer than the distance costs the samples that it delays.
+    """
     begin, clock = time.monotonic(), time.time()
     # 0.3 / 0.1 is less than 3.
     wanted = 1 + int(duration / pause + 1e-6)
-    for number in range(wanted):
+    number = 0
+    while number < wanted:
         time.sleep(max(begin + number * pause - time.monotonic(), 0))
         # time.time() may go back when the clock is set.
         now = clock + time.monotonic() - begin
@@ -107,6 +112,7 @@ def samples(path, pause, duration):
             sources.tell(copy)
         progress(number + 1, wanted)
         yield now, data, copy
+        number = max(number + 1, math.ceil((time.monotonic() - begin) / pause))
 
 
 def progress(number, of):

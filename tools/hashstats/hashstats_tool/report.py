@@ -89,7 +89,7 @@ def cells(peak, first):
         str(peak.longest),
         numbers.plain(one.nodes, 3),
         numbers.plain(one.ideal, 3),
-        one.verdict,
+        one.word,
     )
 
 

@@ -82,7 +82,7 @@ def cells(judged):
         numbers.plain(judged.nodes, 3),
         numbers.plain(judged.ideal, 3),
         numbers.percent(judged.hit_rate),
-        "-" if judged.unjudged else judged.verdict,
+        judged.word,
     )
 
 

@@ -105,3 +105,8 @@ class Copy:
     @property
     def counting(self):
         return self.header.get("counting") == "on"
+
+    @property
+    def counts(self):
+        """Whether something was counted, now or before counting was switched off."""
+        return any(one.number("lookups") or one.number("wakes") for one in self.tables)

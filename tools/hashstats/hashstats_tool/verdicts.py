@@ -100,9 +100,10 @@ class Judged:
         return BAD.index(self.verdict) + 1 if self.bad else 0
 
     @property
-    def unjudged(self):
-        """Whether the verdict needs more counts than there are."""
-        return self.verdict == "ok" and self.kind in (WAITS, DIRECT) and not self.enough
+    def word(self):
+        """The verdict, or - if it needs more counts than there are."""
+        unjudged = self.verdict == "ok" and self.kind in (WAITS, DIRECT) and not self.enough
+        return "-" if unjudged else self.verdict
 
     @property
     def enough(self):

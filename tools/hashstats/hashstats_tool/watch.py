@@ -139,9 +139,9 @@ class View:
         step = diff.since(before.table, table) if before else {}
         counted = step.get("lookups", step.get("wakes"))
         rate = verdicts.share(step.get("hits"), step.get("lookups"))
-        verdict = one.verdict
-        if before and before.verdict != verdict:
-            verdict = f"{verdict}, was {before.verdict}"
+        verdict = one.word
+        if before and before.word != verdict:
+            verdict = f"{verdict}, was {before.word}"
         longest = table.number("longest")
         return (
             one.name,

@@ -96,9 +96,7 @@ class Source:
         if self.live:
             return contents(RELEASE)
         if "OSRELEASE" not in info:
-            raise Missing(
-                "nothing in it says which kernel it is of (VMCOREINFO), expected a dump of Linux"
-            )
+            raise Missing("it has no VMCOREINFO, which names the kernel, expected a dump of Linux")
         return info["OSRELEASE"]
 
     def _memory(self, core, info):
