@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * crowd_stress - what comes and goes with the processes, all of it at once
+ * crowd_stress - stress the tables of objects that processes create and free
  *
- * Users, POSIX timers, file locks, cgroups, user namespaces, disk quotas and
- * memory to merge or to make huge: several processes create, use and drop them
- * at random and check what must hold. For two seconds they gather, then for one
- * they only drop, all of them together.
+ * These are users, POSIX timers, file locks, cgroups, user namespaces, disk
+ * quotas, and memory to merge or to collapse into huge pages. Several processes
+ * create, use and free them in random order and check the results. For two
+ * seconds, the processes create and free; for the third one, all of them only
+ * free.
  *
- * DIR gets the files that are locked. Who holds a range writes it down in
- * shared memory, where others see it. Locks are taken in any order, so that
- * processes wait for each other in circles, which the kernel must see.
+ * DIR gets the files that are locked. A process that holds a range records this
+ * in shared memory, and the others check it. Processes take locks in any order,
+ * so they wait for each other in circles, which the kernel must detect.
  *
- * -q is an ext4 with usrquota and prjquota, mounted at QDIR from DEVICE: each
- * process knows how many files its own owners have, and in the end the usage of
- * all owners must be the sum of their files. One process unmounts it at times.
+ * -q is an ext4 with usrquota and prjquota, mounted at QDIR from DEVICE. Each
+ * process knows how many files its own owners have. At the end, the usage of all
+ * owners must be the sum of their files. One process unmounts it now and then.
  *
  * -g is the root of a cgroup2 mount. One process mounts and unmounts named
- * hierarchies, which walks all sets of cgroups, turns the pids controller on and
- * off, and takes it to a hierarchy of its own.
+ * hierarchies, for which the kernel walks all sets of cgroups. It also switches
+ * the pids controller on and off, and moves it to a hierarchy of its own.
  *
- * With no DIR the files are on a tmpfs that only the test sees.
+ * Without DIR, the files are on a tmpfs that only the test sees.
  */
 #include <dirent.h>
 #include <linux/fs.h>

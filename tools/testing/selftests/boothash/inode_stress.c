@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * inode_stress - what races in the inode table, and what must hold meanwhile
+ * inode_stress - stress the inode table with concurrent operations
  *
  * In each DIR, a directory of a mounted file system, several processes create,
- * link, rename, stat, read and unlink files of their own. Each knows what must
- * be there and checks it: the number of an inode stays, its links and its
- * content are right, a name that is gone is gone, and no call fails. All open
- * by handle: their own files, which must succeed; files of others, which may be
- * unlinked or evicted at the moment; and files unlinked before, whose inode
- * number may be another file's by now. In a directory that all share they
- * create, link, rename and unlink the same few names.
+ * link, rename, stat, read and unlink files of their own. Each process checks
+ * its files: an inode keeps its number, its link count and content are right, a
+ * name that was removed is not found, and no call fails. All processes open
+ * files by handle: their own files, where this must succeed; files of others,
+ * which may be unlinked or evicted at that moment; and files that were unlinked
+ * before, whose inode number another file may have by now. In a directory that
+ * they share, they create, link, rename and unlink the same few names.
  *
- * At the same time one process drops inodes and dentries from memory, one
- * remounts each DIR, and for each -m one mounts that device, checks the files
- * which it left there, changes them, and unmounts.
+ * At the same time, one process drops inodes and dentries from memory, and one
+ * remounts each DIR. For each -m, one process mounts that device, checks the
+ * files that it left there, changes them, and unmounts the device.
  *
- * With no DIR all of this is done on a tmpfs that only the test sees.
+ * Without DIR, all of this is done on a tmpfs that only the test sees.
  */
 #include <pthread.h>
 #include <sys/stat.h>

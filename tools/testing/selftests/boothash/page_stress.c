@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * page_stress - what races in the page cache, and the bytes that must be there
+ * page_stress - stress the page cache and check the contents of files
  *
  * In each DIR, a directory of a mounted file system, several processes read,
  * write, map, truncate, punch, unlink, replace and sync the same few files. A
- * file is an array of blocks of 1 KiB. A block has a generation: while it is
- * odd, all bytes of the block follow from the file, the block and the
- * generation; while it is even, the block is zero, or behind the end.
+ * file is an array of blocks of 1 KiB. A block has a generation. While it is
+ * odd, file, block and generation determine each byte of the block. While it is
+ * even, the block is zero or behind the end of the file.
  *
- * Who changes blocks holds their locks, says which generation begins, changes
- * them, and says that it is done. Who reads takes no lock, and so meets all
- * that goes on: it notes the generation that was done before it began, and the
- * one that had begun when it ended. Each byte must be that of a generation in
- * between; in a block that nobody changes meanwhile it is known exactly.
+ * A writer holds the locks of its blocks. It announces the new generation,
+ * changes the blocks, and announces that it has finished. A reader takes no
+ * lock, so it may meet any of these steps. It notes the last generation that was
+ * finished before it began and the last one that was announced when it ended.
+ * Each byte must be of a generation between these two. If nobody changes the
+ * block meanwhile, they are the same.
  *
- * At the same time others drop caches, compact memory, fill it (-a), make and
- * remove names, read each -b, the device below a mounted file system, through
- * its page cache, and on each -d change the size of a block of the device and
- * mount and unmount what is in its first half, while its second half serves as
- * one more file.
+ * At the same time, other processes drop caches, compact memory, fill memory
+ * (-a), and create and remove names. They read each -b, the device below a
+ * mounted file system, through the page cache of the device. On each -d, they
+ * change the block size of the device, and mount and unmount the file system in
+ * its first half. The second half serves as one more file.
  *
- * In the end all is dropped from memory and every block read again.
+ * At the end, the test drops all from memory and reads each block again.
  *
- * With no DIR the files are on a tmpfs that only the test sees.
+ * Without DIR, the files are on a tmpfs that only the test sees.
  */
 #include <linux/fs.h>
 #include <linux/magic.h>

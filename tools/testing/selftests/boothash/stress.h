@@ -222,7 +222,7 @@ static int wait_all(void)
 	pid_t pid;
 
 	while ((pid = wait(&status)) > 0) {
-		/* What it forked may be left; its number is another's soon. */
+		/* Its children may be left; its number is soon reused. */
 		if (status)
 			kill(-pid, SIGKILL);
 		for (i = 0; i < all_procs; i++)
@@ -234,7 +234,7 @@ static int wait_all(void)
 		if (WIFSIGNALED(status))
 			ksft_print_msg("a process ended by signal %d\n",
 				       WTERMSIG(status));
-		/* Others may report what this one stumbled over. */
+		/* Other processes may report why this one failed. */
 		signal(SIGALRM, end_rest);
 		alarm(GRACE_SECONDS);
 	}
