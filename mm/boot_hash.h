@@ -22,9 +22,10 @@ enum boot_hash_origin {
 /**
  * struct boot_hash_table - one table of the register
  * @name: name in hash_entries= and /proc/hashstats
- * @table: the buckets; NULL if @origin is BOOT_HASH_OFF
+ * @table: the buckets; NULL if an optional table was not requested, or if there
+ *	was no memory for it
  * @bucket_size: bytes of one bucket
- * @nr_buckets: number of buckets, a power of two
+ * @nr_buckets: number of buckets, a power of two; 0 if @table is NULL
  * @origin: what decided @nr_buckets
  */
 struct boot_hash_table {

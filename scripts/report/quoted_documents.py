@@ -10,6 +10,7 @@ from report.quoted_values import (
     DOCUMENTS,
     buffer_misses,
     pages,
+    pages_again,
     samples,
     table_bytes,
     worst_herd,
@@ -236,11 +237,7 @@ def page_tables(of):
         ("dependent, without the page hash", "page_off_dep"),
     ):
         yield passage(f"{text} {{:.2f}} {{:.2f}} {{:.2f}} {{:.2f}}", *pages(of, name))
-    again = [
-        bench_index.ratio(of.get("index"), "pages", "again", f"file lookup {how} random {bits}")
-        for how in ("dependent", "independent")
-        for bits in (12, 15, 17, 20)
-    ]
+    again = pages_again(of)
     yield passage(
         "the second of two runs of mainline took {:.2f} to {:.2f} of the first run's time. From",
         min(again),

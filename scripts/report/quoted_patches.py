@@ -3,7 +3,15 @@
 
 from report import measured
 from report.passages import constant, passage
-from report.quoted_values import buffer_misses, hash_times, loop, pages, worst_herd, xarray
+from report.quoted_values import (
+    buffer_misses,
+    hash_times,
+    loop,
+    pages,
+    pages_again,
+    worst_herd,
+    xarray,
+)
 from report.stored import UNKNOWN
 
 
@@ -46,6 +54,10 @@ def bit_waiters(of):
     yield passage(
         "such a wait takes {:.0f} ns instead of {:.0f}",
         *measured.contended("wait_bit", 1)(of)[::-1],
+    )
+    yield passage(
+        "On two CPUs at once, it takes {:.0f} ns instead of {:.0f}",
+        *measured.contended("wait_bit", 2)(of)[::-1],
     )
 
 
@@ -91,6 +103,11 @@ def moved(of, operation, *fields):
             )
 
 
+def contended_ratios(of, op):
+    """Of the times on one CPU and on two."""
+    return [of.figure("contention", f"{op}_ratio_{cpus}") for cpus in (1, 2)]
+
+
 def list_of_inodes(of):
     fields = ("i_sb_list", "s_inode_list_lock", "sb_inode_list")
     create, unlink = (list(moved(of, f"tmpfs {one}", *fields)) for one in ("create", "unlink"))
@@ -121,7 +138,7 @@ def tmpfs_space(of):
     )
     yield passage(
         "creating and unlinking a file takes {:.2f} of mainline's time on one CPU and {:.2f} on two",
-        *(of.figure("contention", f"tmpfs_file_ratio_{cpus}") for cpus in (1, 2)),
+        *contended_ratios(of, "tmpfs_file"),
     )
     yield passage(
         "On x86-64, with 6.12, it takes {:.0f} instructions, in mainline {:.0f}",
@@ -164,13 +181,13 @@ def mbcache_buckets(of):
     )
     cells = [measured.mbcache(op, "cold")(of)[::-1] for op in ("hit", "miss", "create_delete")]
     yield passage(
-        "these take {:.0f} instead of {:.0f}, {:.0f} instead of {:.0f}, and {:.0f} instead of "
-        "{:.0f}",
+        "a hit takes {:.0f} ns (mainline {:.0f}), a miss {:.0f} ns ({:.0f}), create and delete "
+        "{:.0f} ns ({:.0f})",
         *(one for pair in cells for one in pair),
     )
     yield passage(
-        "a hit takes {:.2f} of mainline's time, and out of the cache {:.2f}. A second run of "
-        "mainline took {:.2f} of the first one's time there",
+        "a hit takes {:.2f} of mainline's time, and out of the cache {:.2f}, where a second run of "
+        "mainline took {:.2f} of the first one's.",
         *(
             of.figure("mbcache", name)
             for name in ("hit_ratio_small", "hit_ratio_small_cold", "aa_hit_cold")
@@ -209,12 +226,20 @@ def inode_locks(of):
         "With this patch, the lines of the locks move {:.2f} times.",
         *moved(of, "ext4 create", "inode_hash_lock"),
     )
+    yield passage(
+        "making, hashing and evicting an inode takes {:.2f} of mainline's time on one CPU and "
+        "{:.2f} on two, with the whole series. Two runs of mainline differ by a factor of {:.2f}",
+        *contended_ratios(of, "create_evict"),
+        of.figure("contention", "aa_create_evict_1"),
+    )
 
 
 def lockless_lookups(of):
     yield passage(
-        "On Linux 7.3, ilookup5() on two CPUs at once takes {:.0f} ns instead of {:.0f}",
+        "On Linux 7.3, ilookup5() on two CPUs at once takes {:.0f} ns instead of {:.0f}, and on "
+        "one CPU {:.0f} instead of {:.0f}",
         *measured.contended("find_inode", 2)(of)[::-1],
+        *measured.contended("find_inode", 1)(of)[::-1],
     )
 
 
@@ -245,6 +270,13 @@ def page_hash(of):
         *pages(of, "page_off_rand"),
     )
     yield passage(
+        "alone with 2^17 pages: {:.2f} with it, {:.2f} without. Such times vary: a second run of "
+        "mainline took {:.2f} to {:.2f} of the first one's time",
+        pages(of, "page_hash_dep")[2],
+        pages(of, "page_off_dep")[2],
+        *(edge(pages_again(of)) for edge in (min, max)),
+    )
+    yield passage(
         "takes {:.3f} of mainline's instructions beside those of the copy",
         of.figure("readers", "insn_ratio_random_read_on"),
     )
@@ -255,6 +287,12 @@ def buffers(of):
         "lookup that the LRU misses takes {:.3f} of mainline's instructions with blocks of 1 "
         "KiB, {:.3f} with 4 KiB",
         *buffer_misses(of),
+    )
+    yield passage(
+        "such a lookup takes {:.2f} of mainline's time on one CPU and {:.2f} on two. Two runs of "
+        "mainline differ by a factor of {:.2f}",
+        *contended_ratios(of, "find_buffer"),
+        of.figure("contention", "aa_find_buffer_2"),
     )
     yield passage(
         "takes {:.3f} and {:.3f} of mainline's instructions, creating the files {:.3f} and {:.3f}.",

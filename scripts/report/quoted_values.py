@@ -30,6 +30,15 @@ def pages(of, name):
     return [of.figure("index", f"{name}_2_{bits}") for bits in (12, 15, 17, 20)]
 
 
+def pages_again(of):
+    """Ratios of a second run of mainline to the first one."""
+    return [
+        bench_index.ratio(of.get("index"), "pages", "again", f"file lookup {how} random {bits}")
+        for how in ("dependent", "independent")
+        for bits in (12, 15, 17, 20)
+    ]
+
+
 def buffer_misses(of):
     """The worse of callers that may sleep and of those that may not."""
     return [
