@@ -600,9 +600,9 @@ static void create_file(const char *path)
 }
 
 /*
- * The name is that of another inode: said before its blocks are. Who has seen the
- * same incarnation before it opened the file and after it noted what is done, has
- * noted nothing of another inode.
+ * The name belongs to another inode now. This is announced before the blocks
+ * end. If a reader sees the same incarnation before it opens the file and after
+ * it notes the finished generations, it has noted nothing of another inode.
  */
 static void end_inode(struct file *file)
 {
@@ -941,7 +941,7 @@ static void leave(const char *path, unsigned int file, unsigned int turn)
 static void mount_device(const struct device *device)
 {
 	doing("mount");
-	/* Who changes the block size has the device for a moment. */
+	/* A change of the block size holds the device for a moment. */
 	while (mount(device->path, device->dir, "ext4", 0, NULL)) {
 		if (errno != EBUSY)
 			call_failed("mount", device->path);
