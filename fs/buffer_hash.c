@@ -28,15 +28,16 @@
  * Freeing and migration
  * ---------------------
  *
- * drop_buffers() and __buffer_migrate_folio() test b_count. Until they are done,
- * no task may take a reference on a buffer of the folio. Lookups in the page cache cannot take one meanwhile: the folio lock
- * and i_private_lock prevent it. (During migration on Linux 7.3, the folio lock
- * and BH_Migrate do.) Lookups in the table check none of these. Therefore the
- * test freezes the reference counts (buffer_hash_freeze()): it changes b_count
- * from 0 to BUFFER_FROZEN, a large negative number, by one atomic operation. If
- * one buffer has a reference, the test fails and thaws the others. A lookup
- * takes its reference by atomic_inc_unless_negative(). Both operations are on
- * the same word, so one comes first:
+ * drop_buffers() and __buffer_migrate_folio() test b_count. Until they are
+ * done, no task may take a reference on a buffer of the folio. Lookups in the
+ * page cache cannot take one meanwhile: the folio lock and i_private_lock
+ * prevent it. (During migration on Linux 7.3, the folio lock and BH_Migrate
+ * do.) Lookups in the table check none of these. Therefore the test freezes the
+ * reference counts (buffer_hash_freeze()): it changes b_count from 0 to
+ * BUFFER_FROZEN, a large negative number, by one atomic operation. If one
+ * buffer has a reference, the test fails and thaws the others. A lookup takes
+ * its reference by atomic_inc_unless_negative(). Both operations are on the
+ * same word, so one comes first:
  *
  * - The lookup: then the test fails, and the buffers are busy.
  * - The freeze: then the lookup gets no reference, and goes to the page cache,

@@ -89,13 +89,13 @@
  * Memory that goes offline
  * ------------------------
  *
- * When a range of memory has gone offline, its pages are removed from all slots,
- * and after a grace period no lookup reads these struct pages any more. None
- * can come back: a task that writes a slot has a reference on the folio, and
- * pages with references do not go offline. (Those with a hardware error may. Then
- * a lookup in the tree has the same problem with its reference.) Device memory is removed in another
- * way, but is never in a slot. folio_try_get() handles struct pages of hugetlb
- * that are mapped read-only.
+ * When a range of memory has gone offline, its pages are removed from all
+ * slots, and after a grace period no lookup reads these struct pages any more.
+ * None can come back: a task that writes a slot has a reference on the folio,
+ * and pages with references do not go offline. (Those with a hardware error
+ * may. Then a lookup in the tree has the same problem with its reference.)
+ * Device memory is removed in another way, but is never in a slot.
+ * folio_try_get() handles struct pages of hugetlb that are mapped read-only.
  */
 
 #include <linux/hash.h>
