@@ -183,9 +183,12 @@ def test_sort_by_what_is_no_column():
     assert done.returncode == 2 and "did you mean nodes?" in done.stderr
 
 
-def test_counts_remain_when_counting_is_off(tmp_path):
+@pytest.mark.parametrize(
+    "counts", [{"lookups": 500, "hits": 400}, {"lookups": 0, "hits": 0, "cache-hits": 500}]
+)
+def test_counts_remain_when_counting_is_off(tmp_path, counts):
     path = tmp_path / "off"
-    path.write_text(file(table("dentry", *CHANCE, lookups=500, hits=400), counting="off"))
+    path.write_text(file(table("dentry", *CHANCE, **counts), counting="off"))
     for command in (["show"], ["advise"], ["report"]):
         text = said(*command, "-f", path)
         assert "the counts are those of before" in text and "no hit rates" not in text

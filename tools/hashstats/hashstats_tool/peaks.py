@@ -90,7 +90,7 @@ def weight(judged):
     """What makes one moment of a table fuller than another."""
     table = judged.table
     if judged.kind == verdicts.WAITS:
-        return judged.enough, judged.foreign or 0, judged.counted, table.objects or 0
+        return judged.enough, judged.foreign or 0, table.counted, table.objects or 0
     if judged.kind == verdicts.DIRECT:
         return judged.enough, judged.stale_rate or 0, table.objects or 0
     return table.objects or 0, judged.nodes or 0

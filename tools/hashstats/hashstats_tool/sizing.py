@@ -113,7 +113,7 @@ class Plan:
         """Nodes that all lookups together examine more, for each byte saved."""
         half = self.buckets // 2
         more = predict(self.one, half) - self.predicted
-        return more * (self.one.counted or self.one.table.objects or 1) / (half * self.bucket)
+        return more * (self.one.table.counted or self.one.table.objects or 1) / (half * self.bucket)
 
 
 def can_be_sized(one):

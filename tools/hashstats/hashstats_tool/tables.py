@@ -69,6 +69,11 @@ class Table:
     def sized_by(self):
         return self.fields["sized-by"]
 
+    @property
+    def counted(self):
+        """Number of lookups or wakeups that were counted."""
+        return sum(self.number(label) or 0 for label in ("lookups", "wakes", "cache-hits"))
+
 
 class Copy:
     """The whole file at one moment.
@@ -109,4 +114,4 @@ class Copy:
     @property
     def counts(self):
         """Whether something was counted, now or before counting was switched off."""
-        return any(one.number("lookups") or one.number("wakes") for one in self.tables)
+        return any(one.counted for one in self.tables)

@@ -108,12 +108,7 @@ class Judged:
     @property
     def enough(self):
         """Whether enough was counted for a mean."""
-        return self.counted >= ENOUGH
-
-    @property
-    def counted(self):
-        """Number of lookups or wakeups that were counted."""
-        return sum(self.table.number(label) or 0 for label in ("lookups", "wakes", "cache-hits"))
+        return self.table.counted >= ENOUGH
 
 
 def kind_of(table):
@@ -149,7 +144,7 @@ def verdict(judged):
     table = judged.table
     if judged.kind == OFF:
         return "idle", "is off"
-    if not judged.counted and not table.objects:
+    if not table.counted and not table.objects:
         return "idle", "is empty and has counted nothing"
     if judged.kind == WAITS:
         return of_queues(judged)
