@@ -284,6 +284,7 @@ static void add_watch(unsigned int member)
 {
 	char path[2 * NAME_SIZE];
 
+	make_dir_of("crowd", member, DIR_FILES);
 	watched_path(path, member);
 	make_file(path);
 	add_rule(AUDIT_FILTER_EXIT, AUDIT_WATCH, AUDIT_EQUAL, 0, path);
