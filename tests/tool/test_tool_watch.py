@@ -70,6 +70,10 @@ class Watched:
     def press(self, keys):
         os.write(self.master, keys)
 
+    def hang_up(self):
+        os.close(self.master)
+        self.master = os.open(os.devnull, os.O_RDONLY)
+
     def ended(self):
         """The exit status; the terminal must be as it was."""
         end = time.monotonic() + LIMIT
@@ -111,6 +115,16 @@ def test_signal_leaves_the_terminal_as_it_was(saved, number, status):
         watched.until("dentry")
         watched.process.send_signal(number)
         assert watched.ended() == status
+
+
+@pytest.mark.parametrize("keys", ["/dev/tty", "/dev/null"])
+def test_terminal_that_hangs_up(saved, tmp_path, keys):
+    said = tmp_path / "said"
+    log = ("bash", "-c", f'exec "$@" < {keys} 2> {said}', "bash")
+    with Watched("-n", "60", "-f", saved, wrapper=log) as watched:
+        watched.until("dentry")
+        watched.hang_up()
+        assert (watched.process.wait(LIMIT), said.read_text()) == (130, "")
 
 
 def test_control_z(saved):

@@ -226,6 +226,10 @@ def main(words):
         say(hint or complaint)
         return UNUSABLE
     except KeyboardInterrupt:
+        try:
+            sys.stdout.flush()
+        except OSError:  # its terminal is gone
+            forget_output()
         return STOPPED
     except BrokenPipeError:
         # The reader has seen enough, but we have not judged all tables.

@@ -5,6 +5,7 @@ On a terminal it takes the whole screen and restores it at the end. In a pipe it
 writes one view after the other.
 """
 
+import contextlib
 import os
 import re
 import select
@@ -218,7 +219,9 @@ class Screen:
         self.suspended = True
 
     def __exit__(self, *_):
-        self.give_back()
+        # A terminal that hung up takes nothing any more.
+        with contextlib.suppress(OSError, termios.error):
+            self.give_back()
         for number, handler in self.old.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self.old_waker)
