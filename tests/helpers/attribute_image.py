@@ -16,6 +16,8 @@ OPTIONS = ("-t", "ext2", "-b", str(BLOCK), "-I", "128")  # ext4 mounts it, too
 
 # The first members of struct ext4_xattr_header: magic number, references, blocks.
 UNSHARED = struct.pack("<III", 0xEA020000, 1, 1)
+REFERENCES = 4  # h_refcount
+FULL = 1025  # the most that ext2 stores, and one more than ext4
 BLOCK_HASH = 12  # h_hash
 ENTRY_HASH = 44  # e_hash of the only entry
 
@@ -30,8 +32,8 @@ def commands(files, value):
         yield f"ea_set -f {value} {name} {NAME}"
 
 
-def store_hashes(image, hashed):
-    """Return the number of blocks with attributes.
+def complete(image, hashed, full):
+    """Store hashes and references; return the number of blocks with attributes.
 
     The kernel's hash of a block with one attribute is that of the attribute.
     """
@@ -46,10 +48,13 @@ def store_hashes(image, hashed):
             if hashed:
                 disk.seek(start + BLOCK_HASH)
                 disk.write(block[ENTRY_HASH:])
+            if full:
+                disk.seek(start + REFERENCES)
+                disk.write(struct.pack("<I", FULL))
     return found
 
 
-def build(folder, files, hashed=True):
+def build(folder, files, hashed=True, full=False):
     """The path of an image with so many files, each with a block of its own."""
     image, value, script = (folder / name for name in ("image", "value", "commands"))
     value.write_bytes(VALUE)
@@ -65,5 +70,5 @@ def build(folder, files, hashed=True):
     )
     # The status is 0 also if a command failed. The first line is the version.
     assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert store_hashes(image, hashed) == files
+    assert complete(image, hashed, full) == files
     return image

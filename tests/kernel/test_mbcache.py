@@ -140,7 +140,7 @@ waitpid($child, 0);
 exit($? != 0);
 """
 SET = f"""
-my ($path, $name) = ("/mnt/one/more", "{attribute_image.NAME}");
+my ($path, $name) = ("/mnt/one/" . shift, "{attribute_image.NAME}");
 my $value = "{attribute_image.VALUE.decode()}";
 open(my $file, ">", $path) or die "$!";
 syscall(188, $path, $name, $value, length($value), 0) and die "$!";
@@ -152,24 +152,38 @@ echo on > /proc/hashstats
 perl /read.pl {files}
 echo "=== read"
 cat /proc/hashstats
-perl /set.pl
+perl /set.pl more
 echo "=== set"
 cat /proc/hashstats
+"""
+FULL_BLOCKS = """
+mkdir /mnt/one
+mount -t {fs} /dev/vda /mnt/one
+perl /set.pl first
+perl /read.pl {files}
+echo "=== free"
+stat -f -c %f /mnt/one
+perl /set.pl second
+stat -f -c %f /mnt/one
 """
 BOUND = 64  # entries of one key, MB_CACHE_KEY_ENTRIES of fs/mbcache.c
 
 
-def mbcache_of_image(kernel, fs, image, files):
-    """The table when all blocks were read, and when a new file has this attribute."""
-    parts, result = run(
+def run_on_image(kernel, script, fs, image, files):
+    return run(
         kernel,
-        ONE_KEY.format(fs=fs, files=files),
+        script.format(fs=fs, files=files),
         disk=None,
         qemu=["-drive", f"file={image},format=raw,if=virtio,cache=unsafe"],
         files={"/read.pl": READ, "/set.pl": SET},
         programs=["perl"],
         timeout=max(60, files // 500),
     )
+
+
+def mbcache_of_image(kernel, fs, image, files):
+    """The table when all blocks were read, and when a new file has this attribute."""
+    parts, result = run_on_image(kernel, ONE_KEY, fs, image, files)
     parts = dict(parts)
     read, new = (mbcache(parts[name]) for name in ("read", "set"))
     print(f"{files} files: {read['objects']} objects, {result.seconds:.0f} s")
@@ -197,6 +211,16 @@ def test_blocks_without_a_hash_have_no_entries(kernel, tmp_path, fs):
     assert not read["objects"]
     # The kernel computes the hash of the new file's block.
     assert (new["objects"], new["hits"]) == (1, 0)
+
+
+@pytest.mark.parametrize("fs", ["ext2", "ext4"])
+def test_full_blocks_do_not_replace_one_with_room(kernel, tmp_path, fs):
+    """The second file shares the block of the first, though many full ones were read since."""
+    files = 2 * BOUND
+    image = attribute_image.build(tmp_path, files, full=True)
+    parts, _ = run_on_image(kernel, FULL_BLOCKS, fs, image, files)
+    before, after = dict(parts)["free"].split()
+    assert before == after
 
 
 MOUNTS = 200
