@@ -42,6 +42,11 @@ class Patch:
         return self.path.name
 
     @property
+    def title(self) -> str:
+        """The file's name without the number, which another patch may shift."""
+        return self.name[3:-6]
+
+    @property
     def message(self) -> str:
         """The commit message: no Brings: lines."""
         return f"{self.subject}\n" + (f"\n{self.body}\n" if self.body else "")

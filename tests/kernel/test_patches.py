@@ -71,7 +71,7 @@ def walk(number, targets):
 
 
 each_patch = pytest.mark.parametrize(
-    "number", range(len(PATCHES)), ids=[f"{patch.topic}-{patch.name[:-6]}" for patch in PATCHES]
+    "number", range(len(PATCHES)), ids=[f"{patch.topic}-{patch.title}" for patch in PATCHES]
 )
 
 

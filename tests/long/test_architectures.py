@@ -97,7 +97,7 @@ def test_load(machine, append, tmp_path):
     file_load.check(result)
 
 
-@pytest.mark.parametrize("number", range(len(PATCHES)), ids=[one.name[:-6] for one in PATCHES])
+@pytest.mark.parametrize("number", range(len(PATCHES)), ids=[one.title for one in PATCHES])
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_objects_of_patch_build_without_a_warning(name, number, kernel):
     """Options that an architecture lacks are left out."""
