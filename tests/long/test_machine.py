@@ -58,6 +58,8 @@ find / -xdev -ls > /dev/null || true
 """
 # What is in the journal from the kernel and from services, notices left out.
 WARNINGS = "journalctl -b -q -p warning -o cat --no-pager"
+# The host was busy while the guest measured time.
+LATE = re.compile(r"APIC calibration not consistent|hrtimer: interrupt took")
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+")
 
 
@@ -215,7 +217,7 @@ def test_no_new_warning(road):
     new = [
         line
         for line in road.warnings[road.patched].splitlines()
-        if NUMBER.sub("#", line) not in known
+        if NUMBER.sub("#", line) not in known and not LATE.match(line)
     ]
     assert not new
 
