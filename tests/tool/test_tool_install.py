@@ -375,10 +375,54 @@ def test_recording_ends_before_the_next_one_starts(left, tmp_path):
     assert recorded_seconds(tmp_path, left) < left
 
 
-def test_date_knows_the_end_of_this_day():
-    """What the unit asks of it."""
-    words = ["date", "-d", "tomorrow 0:00", "+%T"]
-    assert subprocess.run(words, text=True, capture_output=True).stdout == "00:00:00\n"
+def recording_at(tmp_path, zone, now):
+    """The unit's command in a time zone, with a `date` that takes `now` for the time."""
+    for name, body in (
+        (
+            "date",
+            f"""case $2 in
+tomorrow*) set -- -d "{now.split()[0]} ${{2#tomorrow }} tomorrow" "$3" ;;
+*) set -- -d "{now}" "$1" ;;
+esac
+PATH={os.environ["PATH"]} exec date "$@"
+""",
+        ),
+        ("hashstats", 'echo "$@"\n'),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}")
+        (tmp_path / name).chmod(0o755)
+    return subprocess.run(
+        command_of("hashstats-record.service"),
+        text=True,
+        capture_output=True,
+        env={
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "STATE_DIRECTORY": str(tmp_path),
+            "TZ": zone,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    "zone, now, hours",
+    [
+        ("UTC", "2026-04-24 0:00", 24),
+        ("Europe/Berlin", "2026-03-29 0:00", 23),
+        # The day before this one ends where the clocks go from 0:00 to 1:00.
+        ("Africa/Cairo", "2026-04-23 0:00", 24),
+        ("Africa/Cairo", "2026-04-24 1:00", 23),
+        ("America/Havana", "2026-03-08 1:00", 23),
+    ],
+)
+def test_unit_knows_the_end_of_this_day(zone, now, hours, tmp_path):
+    done = recording_at(tmp_path, zone, now)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"-t {3600 * hours - 300} " in done.stdout
+
+
+def test_unit_fails_if_date_does(tmp_path):
+    done = recording_at(tmp_path, "UTC", "no-day 0:00")
+    assert done.returncode != 0 and not done.stdout
 
 
 # --- the manual ---------------------------------------------------------------
