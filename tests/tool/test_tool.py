@@ -27,6 +27,8 @@ from toyhashstats import (
     table,
 )
 
+sys.path.insert(0, str(FOLDER))
+
 AFTER, BEFORE = SAMPLES / "after.hashstats", SAMPLES / "before.hashstats"
 # Buckets, objects, lookups of the table dentry in AFTER.
 OF_DENTRY = (1024, 706, 6919)
@@ -1025,7 +1027,6 @@ def test_heat_map_has_a_scale():
 
 
 def test_scale_is_that_of_the_shades():
-    sys.path.insert(0, str(FOLDER))
     from hashstats_tool import heat
 
     for most in (1, 2, 3, 7, 50, 6465):
@@ -1073,7 +1074,6 @@ def test_picture_with_another_suffix_is_refused(words, name, tmp_path):
 
 def test_colours_differ_for_the_colour_blind():
     """Okabe and Ito's palette, and marks in black."""
-    sys.path.insert(0, str(FOLDER))
     from hashstats_tool import pictures
 
     assert pictures.RANDOM == "black"
@@ -1190,6 +1190,18 @@ def test_record_has_a_default_file(tmp_path):
     assert said("report", "-f", tmp_path / name).startswith("2 readings")
 
 
+def test_records_of_one_second_have_files_of_their_own(tmp_path, monkeypatch, capsys):
+    from hashstats_tool import cli, record
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(record.time, "strftime", lambda *_: "hashstats-20261122-120000")
+    for name in ("hashstats-20261122-120000.rec", "hashstats-20261122-120000-2.rec"):
+        assert cli.main(["record", "-n", "0.1", "-t", "0.1", "-f", str(AFTER)]) == 0
+        assert capsys.readouterr().out.endswith(f"hashstats report -f {name}\n")
+        assert said("report", "-f", name).startswith("2 readings")
+    assert len(os.listdir(tmp_path)) == 2
+
+
 def test_record_that_cannot_read_leaves_no_file(tmp_path):
     done = hashstats("record", "-f", tmp_path / "none", "-o", tmp_path / "saved")
     assert done.returncode == 2 and os.listdir(tmp_path) == []
@@ -1212,7 +1224,6 @@ def test_record_checks_names_and_picture_first(tmp_path):
 
 
 def test_picture_that_can_be_written_is_left_alone(tmp_path):
-    sys.path.insert(0, str(FOLDER))
     from hashstats_tool import outputs
 
     old, link = tmp_path / "old.png", tmp_path / "link.png"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Files that the tool writes."""
 
+import itertools
 import os
 import tempfile
 
@@ -74,3 +75,15 @@ def create(path):
         return open(path, "wb")
     except OSError as error:
         raise refused(path, error) from None
+
+
+def create_new(stem, suffix):
+    """The same, but never a file that exists: a number makes the name unique."""
+    for number in itertools.count(1):
+        path = f"{stem}-{number}{suffix}" if number > 1 else stem + suffix
+        try:
+            return open(path, "xb")
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise refused(path, error) from None

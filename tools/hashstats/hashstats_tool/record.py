@@ -46,8 +46,8 @@ def run(options):
         from . import pictures
 
         pictures.needed(options.png)
-    path = options.output or time.strftime("hashstats-%Y%m%d-%H%M%S.rec")
-    if same_file(path, options.file):
+    path = options.output
+    if path and same_file(path, options.file):
         raise Complaint(
             f"-o {sources.quoted_path(path)} is the file that is read; accepted: another file"
         )
@@ -59,7 +59,7 @@ def run(options):
                 if not output:
                     of(verdicts.of_copy(copy), options.tables)
                     # Only now, so that no file is left if nothing can be read.
-                    output = outputs.create(path)
+                    output = outputs.create(path) if path else default_file()
                     output.write(recording.head(seen.host))
                 output.write(recording.sample(now, data))
                 output.flush()
@@ -76,8 +76,13 @@ def run(options):
     finally:
         # Also if reading, writing or reporting failed.
         if seen.samples:
-            shown, word = sources.quoted_path(path), pasted(path)
+            shown, word = sources.quoted_path(output.name), pasted(output.name)
             print(f"\nKept in {shown}. To see it again:\nhashstats report -f {word}")
+
+
+def default_file():
+    # Another one may begin in the same second.
+    return outputs.create_new(time.strftime("hashstats-%Y%m%d-%H%M%S"), ".rec")
 
 
 def pasted(path):
