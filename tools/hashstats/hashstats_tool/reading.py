@@ -2,8 +2,8 @@
 """The text of /proc/hashstats into tables.
 
 Strict about the format (Documentation/ABI/testing/procfs-hashstats): if a file
-was cut off or edited, a complaint names the line. The format may get new labels
-and versions; these are skipped with a note.
+was cut off or edited, a complaint names the line. The format may get new labels,
+names and versions; these are skipped with a note.
 """
 
 import re
@@ -60,6 +60,10 @@ WHOLE = re.compile(r"0|[1-9][0-9]{0,19}")
 FRACTION = re.compile(r"(?:0|[1-9][0-9]{0,19})\.[0-9]{3}")
 
 
+class OddName(Complaint):
+    """A table that has another name than a table can have."""
+
+
 class Reader:
     """One pass over the lines of one file."""
 
@@ -69,8 +73,8 @@ class Reader:
         self.newer = False
         self.unknown = {}  # label -> numbers of its lines
 
-    def wrong(self, line, what):
-        return Complaint(f"{self.source}, line {line + self.offset}: {what}")
+    def wrong(self, line, what, kind=Complaint):
+        return kind(f"{self.source}, line {line + self.offset}: {what}")
 
     def lines(self, data):
         """The file as lines, or what keeps it from being text."""
@@ -104,9 +108,9 @@ class Reader:
                 self.only(seen, table)
             except Complaint as complaint:
                 # A newer kernel may mean something else by it. Show the others.
-                if not self.newer:
+                if not self.newer and not isinstance(complaint, OddName):
                     raise
-                result.notes.append(f"{complaint}; table passed over")
+                result.notes.append(f"{complaint}; table skipped")
                 continue
             result.tables.append(table)
         result.notes += self.notes()
@@ -223,6 +227,7 @@ class Reader:
                 raise self.wrong(
                     number,
                     f"the name {quoted(text)}, expected up to 64 letters, digits, '_', '-', '.'",
+                    OddName,
                 )
         elif label not in KNOWN:
             self.unknown.setdefault(label, []).append(number)
