@@ -910,6 +910,20 @@ def test_grub_shows_and_writes_only_if_sure(tmp_path):
     assert ran.stdout == "quiet hash_entries=dentry:8K\n"
 
 
+def test_grub_keeps_sizes_of_other_tables(tmp_path):
+    """A second advice before the reboot does not know the sizes of the first."""
+    path = tmp_path / "hashstats.cfg"
+    words = ["advise", "-f", "-", "--apply-grub", "--grub-file", path, "--yes"]
+    said(*words, text=file(table("inode", *FULL), table("dentry", 0, 0, 8)))
+    assert "hash_entries=inode:4K,dentry:16" in path.read_text()
+    text = said(*words, text=CROWDED)
+    assert "Kept from the existing file: inode:4K.\n" in text
+    assert 'DEFAULT hash_entries=inode:4K,dentry:8K"' in path.read_text()
+    path.write_text('#mhash_entries=1\nA="b ihash_entries=64 dhash_entries=32 c"\n')
+    assert "Kept from the existing file: ihash_entries=64.\n" in said(*words, text=CROWDED)
+    assert 'DEFAULT ihash_entries=64 hash_entries=dentry:8K"' in path.read_text()
+
+
 def test_grub_without_a_change(tmp_path):
     path = tmp_path / "hashstats.cfg"
     text = said(
