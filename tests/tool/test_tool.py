@@ -781,7 +781,13 @@ def test_advise_keeps_what_the_command_line_said():
 
 
 def test_advise_leaves_what_lasts_for_moments():
-    assert advised(file(table("futex", 32760, 8)))["line"] == ""
+    text = file(table("futex", 32760, 8))
+    assert advised(text, "--shrink")["line"] == ""
+    for samples, advice in (
+        (1, "keep: short-lived objects; use hashstats record"),
+        (2, "keep"),
+    ):
+        assert advised(recording(*[text] * samples))["tables"]["futex"]["advice"] == advice
 
 
 def test_advise_within_a_budget():

@@ -89,7 +89,7 @@ def run(options):
         if plan.name in names:
             worst = seen.of_name[plan.name].judged
             said = seen.stock and stock_advice.advice(plan, worst, target)
-            rows.append((plan, worst, said or advice(plan, worst)))
+            rows.append((plan, worst, said or advice(plan, worst, seen.samples)))
     if options.json:
         print(json.dumps(document(plans, rows, line, target), indent=2))
     else:
@@ -147,7 +147,7 @@ def changed(plans):
     return any(plan.action != sizing.KEEP for plan in plans)
 
 
-def advice(plan, worst):
+def advice(plan, worst, samples):
     """What to do with a table, and why, in a few words."""
     one = plan.one
     if worst.verdict == "skewed":
@@ -164,8 +164,8 @@ def advice(plan, worst):
         return "keep: idle"
     if one.kind == verdicts.WAITS and not one.enough:
         return "keep: too few wakeups were counted"
-    if one.momentary and one.kind == verdicts.CHAINS and not one.bad:
-        return "keep: objects leave soon; use a recording"
+    if samples == 1 and one.momentary and one.kind == verdicts.CHAINS and not one.bad:
+        return "keep: short-lived objects; use hashstats record"
     return "keep"
 
 
