@@ -4,6 +4,7 @@ tests/guest/test_stock_kernels.py.
 """
 
 import json
+import os
 import random
 import re
 import struct
@@ -120,6 +121,17 @@ def test_header_names_source_kernel_and_what_is_missing(toy):
     lines = done.stderr.splitlines()
     assert lines[0] == "hashstats: note: vmcore of Linux 6.12.1-toy"
     assert "hashstats: note: not read: mount: the kernel has no symbol m_hash_shift" in lines
+
+
+@pytest.mark.parametrize(
+    "name, source", [(b"\xff\nvm;core", "? vm,core"), (b" vmcore", "vmcore"), (b" ", "core")]
+)
+def test_any_name_of_a_dump_is_one_line_of_text(name, source, tmp_path):
+    core, symbols = ToyCore().usual().files(tmp_path)
+    core = core.rename(tmp_path / os.fsdecode(name))
+    done = hashstats("copy", "--core", core, "--kallsyms", symbols)
+    assert done.returncode == 0, done.stderr
+    assert f"\nsource: {source}\n" in done.stdout
 
 
 def test_advice_for_a_kernel_without_our_patches(toy):

@@ -164,8 +164,8 @@ class Source:
                 unread.append((name, f"{DAMAGED}: {one_line(error)}"))
         self.progress.over()
         kernel = self.kernel
-        source = self.path if self.live else os.path.basename(self.path)
-        head = text.header(source, kernel.release, not register.has(kernel), unread)
+        source = self.path if self.live else os.path.basename(self.path).strip() or "core"
+        head = text.header(one_line(source), kernel.release, not register.has(kernel), unread)
         return "\n".join([*head, *lines, ""]).encode()
 
     def _listed(self, unread):
