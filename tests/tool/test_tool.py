@@ -1311,6 +1311,18 @@ def test_dash_is_no_file_to_write(words, tmp_path, monkeypatch):
 def test_recording_has_a_host():
     text = GROWING.replace("recording: 1\n", "recording: 1\nhost: db7\n")
     assert said("report", "-f", "-", text=text).startswith("db7: 3 readings")
+    text = text.replace("db7", "my \x1b db")
+    assert said("report", "-f", "-", text=text).startswith("my ? db: 3 readings")
+
+
+def test_host_of_a_recording_is_one_word(monkeypatch):
+    from types import SimpleNamespace
+
+    from hashstats_tool import recording as recordings
+
+    host = SimpleNamespace(nodename="my d\udcff\n")
+    monkeypatch.setattr(recordings.os, "uname", lambda: host)
+    assert recordings.head(recordings.this_host()) == b"recording: 1\nhost: my?d??\n"
 
 
 def test_record_does_not_write_what_it_reads(tmp_path):

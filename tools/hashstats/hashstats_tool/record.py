@@ -51,7 +51,7 @@ def run(options):
         raise Complaint(
             f"-o {sources.quoted_path(path)} is the file that is read; accepted: another file"
         )
-    seen = peaks.Peaks(os.uname().nodename if listing.is_live(options) else None)
+    seen = peaks.Peaks(recording.this_host() if listing.is_live(options) else None)
     output = None
     try:
         try:

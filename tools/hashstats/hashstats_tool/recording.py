@@ -13,19 +13,25 @@ A copy is written at once, so that what was recorded before a crash is there.
 """
 
 import itertools
+import os
 import re
 
 from . import reading, sources
 from .errors import Complaint, quoted
 
 FIRST = b"recording: 1\n"
-HOST = re.compile(rb"host: ([!-~]{1,255})\n")
+HOST = re.compile(rb"host: (.*)\n")
 MARK = re.compile(rb"=== ([0-9]{1,12}\.[0-9]{3})")
+
+
+def this_host():
+    """The name of this machine, as one word that is harmless to a terminal."""
+    return re.sub("[^!-~]", "?", os.uname().nodename)
 
 
 def head(host):
     """The bytes before the first copy."""
-    return FIRST + (b"host: %s\n" % host.encode("ascii", "replace") if host else b"")
+    return FIRST + (b"host: %s\n" % host.encode() if host else b"")
 
 
 def sample(seconds, data):
@@ -46,7 +52,9 @@ def load(path):
     seconds, host, skipped = None, None, 1
     second = next(lines, b"")
     if match := HOST.fullmatch(second):
-        host, second, skipped = match[1].decode(), b"", 2
+        # Names of earlier versions may have spaces.
+        host = re.sub(rb"[^ -~]", b"?", match[1])[:255].decode()
+        second, skipped = b"", 2
     rest = itertools.chain([second] if second else [], lines)
     for seconds, start, data, whole in pieces(name, rest, skipped):
         try:
