@@ -97,7 +97,21 @@ def test_recording_that_is_cut(tmp_path):
         *("record", "-n", "1", "-t", "0.1", "-o", str(tmp_path / "new"), "-f", str(copy)),
         wrapper=["prlimit", "--fsize=300"],
     )
-    assert "File too large" in corpus.complaint(done)
+    assert corpus.complaint(done) == f"hashstats: {tmp_path / 'new'}: File too large\n"
+
+
+def test_full_disk_ends_a_recording_with_a_report(tmp_path):
+    """The message names the file, and the samples until then count."""
+    copy, new = tmp_path / "copy", tmp_path / "new"
+    copy.write_text(corpus.GOOD)
+    done = corpus.hashstats(
+        *("record", "-n", "0.1", "-t", "60", "-o", str(new), "-f", str(copy)),
+        wrapper=["prlimit", f"--fsize={len(corpus.GOOD) * 5 // 2}"],
+    )
+    assert done.returncode == 2
+    assert done.stderr.decode() == f"hashstats: {new}: File too large\n"
+    assert done.stdout.startswith(b"2 readings in ")
+    assert done.stdout.endswith(f"hashstats report -f {new}\n".encode())
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])

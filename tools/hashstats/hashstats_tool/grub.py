@@ -5,6 +5,7 @@ import os
 import re
 
 from . import outputs
+from .errors import Complaint
 from .sources import quoted_path
 from .stock_advice import PARAMETERS
 
@@ -44,7 +45,9 @@ def contents(path):
         with open(path, encoding="utf-8", errors="replace") as file:
             return "".join(line for line in file if not line.lstrip().startswith("#"))
     except OSError as error:
-        raise outputs.refused(path, error) from None
+        raise Complaint(
+            f"{quoted_path(path)}: {error.strerror}, expected a file that you may read"
+        ) from None
 
 
 def sizes(text):

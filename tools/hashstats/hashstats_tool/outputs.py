@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Files that the tool writes."""
 
+import errno
 import itertools
 import os
 import tempfile
@@ -9,13 +10,13 @@ from .errors import Complaint
 from .sources import quoted_path
 
 READABLE = 0o644  # by the collector, by update-grub
+# What another path would not mend, or may not.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def refused(path, error):
-    return Complaint(
-        f"{quoted_path(path)}: {error.strerror or error}, expected a "
-        "file in a folder that can be written"
-    )
+    hint = "" if error.errno in FULL else ", expected a file in a folder that can be written"
+    return Complaint(f"{quoted_path(path)}: {error.strerror or error}{hint}")
 
 
 def refuse_dash(path):

@@ -72,8 +72,11 @@ def save(figure, path):
         # A letter that the font lacks becomes a box.
         warnings.simplefilter("ignore")
         picture = as_svg(figure) if path.lower().endswith(".svg") else as_png(figure)
-    with outputs.create(path) as file:
-        file.write(picture)
+    try:
+        with outputs.create(path) as file:
+            file.write(picture)
+    except OSError as error:
+        raise outputs.refused(path, error) from None
 
 
 def as_svg(figure):

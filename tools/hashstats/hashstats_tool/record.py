@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """hashstats record: sample for a while into a file, then report."""
 
+import contextlib
 import math
 import os
 import shlex
@@ -52,7 +53,7 @@ def run(options):
             f"-o {sources.quoted_path(path)} is the file that is read; accepted: another file"
         )
     seen = peaks.Peaks(recording.this_host() if listing.is_live(options) else None)
-    output = None
+    output = full = None
     try:
         try:
             for now, data, copy in samples(options.file, pause, duration):
@@ -60,23 +61,33 @@ def run(options):
                     of(verdicts.of_copy(copy), options.tables)
                     # Only now, so that no file is left if nothing can be read.
                     output = outputs.create(path) if path else default_file()
+                    path = output.name
                     output.write(recording.head(seen.host))
                 output.write(recording.sample(now, data))
                 output.flush()
                 seen.add(now, copy)
+        # In both cases, the samples until then count.
         except KeyboardInterrupt:
-            # The samples until then count.
             if not seen.samples:
                 raise
+        except OSError as error:
+            full = outputs.refused(path, error)
+            if not seen.samples:
+                raise full from None
         finally:
             progress_over()
             if output:
-                output.close()
-        return report.tell(seen, options)
+                # After a failed write, closing tries it again.
+                with contextlib.suppress(*[OSError] if full else []):
+                    output.close()
+        judged = report.tell(seen, options)
+        if full:
+            raise full
+        return judged
     finally:
         # Also if reading, writing or reporting failed.
         if seen.samples:
-            shown, word = sources.quoted_path(output.name), pasted(output.name)
+            shown, word = sources.quoted_path(path), pasted(path)
             print(f"\nKept in {shown}. To see it again:\nhashstats report -f {word}")
 
 
@@ -121,10 +132,14 @@ def samples(path, pause, duration):
 
 
 def progress(number, of):
-    if sys.stderr.isatty() and not errors.quiet:
-        print(f"\rsample {number} of {of} ", end="", file=sys.stderr, flush=True)
+    on_terminal(f"\rsample {number} of {of} ")
 
 
 def progress_over():
+    on_terminal("\r\x1b[K")
+
+
+def on_terminal(text):
     if sys.stderr.isatty() and not errors.quiet:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):
+            print(text, end="", file=sys.stderr, flush=True)
