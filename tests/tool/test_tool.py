@@ -1018,6 +1018,16 @@ def test_report_heat_map():
     assert rows["1"].startswith("        ") and rows["1"].strip()
 
 
+def test_heat_map_leaves_out_when_the_table_was_missing():
+    with_dentry, without = file(table("dentry", *FULL), table("inode", 8)), file(table("inode", 8))
+    copies = [with_dentry] * 5 + [without] * 50 + [with_dentry] * 5
+    text = said("report", "dentry", "-f", "-", text=recording(*copies, step=60))
+    assert f"    4 {'█' * 5}{' ' * 50}{'█' * 5}\n".replace("█", "▓") in text.replace("█", "▓")
+    assert re.search(r"\n      0 {53}3540 s\n", text)
+    text = said("report", "dentry", "-f", "-", text=recording(*copies[5:], step=60))
+    assert f"    4 {' ' * 50}" in text and text.count(" 3240 s\n") == 1
+
+
 def test_report_picture(tmp_path, fonts):
     path = tmp_path / "heat.png"
     done = hashstats(

@@ -3,13 +3,14 @@
 
 import math
 
-from .tables import SIZES
+from .peaks import higher
+from .tables import LONG, SIZES
 
 BLOCKS, LETTERS = " ░▒▓█", " .:*#"
 WIDEST = 4  # columns of one sample
 
 
-def lines(peak, terminal):
+def lines(peak, seen, terminal):
     """Longest chains on top, time to the right, a sign for the number of objects."""
     samples = peak.heat.cells
     most = max((max(sample) for sample in samples), default=0)
@@ -18,14 +19,14 @@ def lines(peak, terminal):
         return [title, "  no objects in chains"]
     signs = BLOCKS if terminal.blocks else LETTERS
     room = max(min(terminal.width, 100) - 8, 1)
-    packed = pack(samples, room)
+    packed = columns(peak.heat, seen, room)
     wide = max(1, min(WIDEST, room // len(packed)))
     rows = max(size for sample in samples for size, count in enumerate(sample) if count) + 1
     result = [title]
     for size in reversed(range(rows)):
         text = "".join(shade(sample[size], most, signs) * wide for sample in packed)
         result.append(f"{SIZES[size + 1]:>5} {text.rstrip()}".rstrip())
-    end = f"{peak.heat.last - peak.heat.seconds[0]:.0f} s"
+    end = f"{seen.duration:.0f} s"
     result.append(" " * 6 + "0" + end.rjust(max(len(packed) * wide - 1, len(end) + 1)))
     result.append("      objects: " + "  ".join(scale(most, signs)))
     return result
@@ -43,14 +44,23 @@ def scale(most, signs):
             low = high + 1
 
 
-def pack(samples, room):
-    """As many columns as there is room for; of several samples the maximum."""
-    if len(samples) <= room:
-        return samples
-    groups = [
-        samples[at * len(samples) // room : (at + 1) * len(samples) // room] for at in range(room)
-    ]
-    return [[max(column) for column in zip(*group)] for group in groups]
+def columns(heat, seen, room):
+    """The time of the recording in as many columns as there is room for.
+
+    Of several samples in a column the maximum; a table that was missing leaves a gap.
+    """
+    count = min(seen.samples, room)
+    result = [[0] * LONG] * count
+
+    def column(second):
+        # Samples are late by part of a step, which moves none to another column.
+        return int(((second - seen.first) / seen.step + 0.5) * count / seen.samples)
+
+    for begin, end, cell in heat.spans(seen.step):
+        first = column(begin)
+        for at in range(first, min(max(first + 1, column(end)), count)):
+            result[at] = higher(result[at], cell)
+    return result
 
 
 def shade(count, most, signs):

@@ -5,6 +5,8 @@ Copies are looked at one by one and forgotten, so that a day of them takes no
 more memory than an hour.
 """
 
+import math
+
 from . import verdicts
 
 CELLS = 512  # of a heat map in time; more than are drawn
@@ -20,12 +22,10 @@ class Heat:
     def __init__(self):
         self.seconds = []  # at which a cell begins
         self.cells = []  # objects in the rows 1 to >15
-        self.last = None  # second of the last sample
         self.each = 1  # samples of a cell
         self.filled = 0  # of the last cell
 
     def add(self, seconds, objects):
-        self.last = seconds
         if self.cells and self.filled < self.each:
             self.cells[-1] = higher(self.cells[-1], objects)
             self.filled += 1
@@ -37,6 +37,15 @@ class Heat:
         self.seconds.append(seconds)
         self.cells.append(objects)
         self.filled = 1
+
+    def spans(self, step):
+        """Begin, end and objects of each cell; step is the time between two samples.
+
+        A cell lasts until the next one, unless the table was missing in between.
+        """
+        length = self.each * step
+        for begin, after, cell in zip(self.seconds, [*self.seconds[1:], math.inf], self.cells):
+            yield begin, after if after - begin < 2 * length else begin + length, cell
 
 
 def higher(one, other):
@@ -134,6 +143,11 @@ class Peaks:
     @property
     def duration(self):
         return self.last - self.first
+
+    @property
+    def step(self):
+        """Seconds between two samples, on average."""
+        return self.duration / (self.samples - 1) if self.samples > 1 else 1.0
 
 
 def of(samples):

@@ -7,7 +7,7 @@ import warnings
 
 from . import outputs, spread
 from .errors import Complaint, quoted
-from .tables import SIZES
+from .tables import LONG, SIZES
 from .terminal import elided
 
 # Okabe and Ito's, which colour-blind readers can tell apart; the dark ones first.
@@ -167,30 +167,35 @@ def legend(judged):
     return text
 
 
-def heat_maps(peaks, title, path):
+def heat_maps(peaks, seen, title, path):
     """A panel per table: chain length against time, objects as colour."""
     figure, axes = panels(len(peaks))
     figure.suptitle(plain(title, LONGEST_TITLE), fontsize="medium")
     for axis, peak in zip(axes, peaks):
-        heat_map(figure, axis, f"{peak.name}: {peak.judged.verdict}", peak.heat)
+        heat_map(figure, axis, f"{peak.name}: {peak.judged.verdict}", peak.heat, seen)
     save(figure, path)
 
 
-def heat_map(figure, axis, title, heat):
+def heat_map(figure, axis, title, heat, seen):
     from matplotlib.colors import LogNorm
 
     most = max(max(sample) for sample in heat.cells)
     rows = max(
         (size for sample in heat.cells for size, count in enumerate(sample, 1) if count), default=1
     )
-    unit, length = unit_of(heat.last - heat.seconds[0])
-    # Edges of the cells: a sample stands for the time until the next one.
-    starts = [(second - heat.seconds[0]) / length for second in heat.seconds]
-    step = starts[-1] - starts[-2] if len(starts) > 1 else 1
-    edges = [*starts, starts[-1] + step]
-    cells = [[sample[size] or float("nan") for sample in heat.cells] for size in range(rows)]
+    unit, length = unit_of(seen.duration)
+    edges, samples, blank = [seen.first], [], [0] * LONG
+    for begin, end, sample in [*heat.spans(seen.step), (seen.last, seen.last, None)]:
+        # The table was missing.
+        if begin > edges[-1]:
+            edges.append(begin)
+            samples.append(blank)
+        if sample:
+            edges.append(end)
+            samples.append(sample)
+    cells = [[sample[size] or float("nan") for sample in samples] for size in range(rows)]
     mesh = axis.pcolormesh(
-        edges,
+        [(second - seen.first) / length for second in edges],
         [size + 0.5 for size in range(rows + 1)],
         cells,
         norm=LogNorm(1, max(most, 2)),

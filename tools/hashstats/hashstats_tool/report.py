@@ -42,7 +42,7 @@ def tell(seen, options):
     terminal = Terminal()
     print("\n".join(table(seen, options, terminal)))
     for peak in chosen:
-        print("\n" + "\n".join(heat.lines(peak, terminal)))
+        print("\n" + "\n".join(heat.lines(peak, seen, terminal)))
     if options.png:
         draw(seen, chosen, options.png)
     return seen.judged
@@ -100,4 +100,4 @@ def draw(seen, chosen, path):
     if not maps:
         raise Complaint("these tables have no histogram; accepted: tables with chains")
     title = f"{seen.host}, {span(seen)}" if seen.host else span(seen)
-    pictures.heat_maps(maps, title, path)
+    pictures.heat_maps(maps, seen, title, path)
