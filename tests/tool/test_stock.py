@@ -295,7 +295,19 @@ def test_symbols_without_an_end(tmp_path):
     symbols.symlink_to("/dev/zero")
     words = ["show", "--core", core, "--kallsyms", symbols]
     done = corpus.hashstats(*words, wrapper=["prlimit", f"--as={corpus.MEMORY}"])
-    assert "it has no addresses" in corpus.complaint(done)
+    assert f"{symbols}, line 1: " in corpus.complaint(done)
+
+
+@pytest.mark.parametrize("line", ["address T _stext", "\xff", "  "])
+def test_symbols_that_are_none(line, tmp_path):
+    """The message names their file, not the dump."""
+    core, symbols = ToyCore().usual().files(tmp_path)
+    text = symbols.read_text()
+    symbols.write_text(f"{text}\n{line}\n{text}", encoding="latin-1")
+    number = text.count("\n") + 2
+    complaint = refused("show", "--core", core, "--kallsyms", symbols)
+    assert complaint.startswith(f"hashstats: {symbols}, line {number}: ")
+    assert complaint.endswith(", expected 'ADDRESS TYPE NAME'\n")
 
 
 def test_an_old_kernel(toy):

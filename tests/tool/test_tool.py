@@ -253,6 +253,10 @@ def test_no_verdict_without_counts():
     assert after["page"] == "ok"
 
 
+def test_empty_width_is_none():
+    assert said("-f", AFTER, COLUMNS="") == said("-f", AFTER)
+
+
 def test_no_colour_in_a_pipe():
     assert "\x1b" not in said("-f", AFTER)
 

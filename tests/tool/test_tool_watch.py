@@ -26,7 +26,7 @@ MANY = table("dentry", 0, 0, 0, 0, 0, 1024, lookups=900, hits=250)
 class Watched:
     """The tool on a terminal of its own."""
 
-    def __init__(self, *words, lines=24, columns=100, wrapper=()):
+    def __init__(self, *words, lines=24, columns=100, wrapper=(), term="xterm"):
         self.master, slave = pty.openpty()
         self.resize(lines, columns)
         self.before = termios.tcgetattr(slave)
@@ -37,7 +37,7 @@ class Watched:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            env=environment(TERM="xterm"),
+            env=environment(TERM=term),
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         self.text = ""
@@ -107,6 +107,12 @@ def test_key_leaves(saved, key):
         watched.press(b"x")  # means nothing
         watched.press(key)
         assert watched.ended() == 0
+
+
+def test_dumb_terminal_gets_no_escape_sequences(saved):
+    with Watched("-n", "0.1", "--count", "2", "-f", saved, term="dumb") as watched:
+        assert watched.ended() == 0
+        assert watched.text.count("dentry") == 2 and "\x1b" not in watched.text
 
 
 @pytest.mark.parametrize("number,status", [(signal.SIGINT, 130), (signal.SIGTERM, 130)])

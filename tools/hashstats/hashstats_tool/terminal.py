@@ -30,15 +30,15 @@ class Terminal:
         self.stream = stream or sys.stdout
         self.is_one = self.stream.isatty()
         # https://no-color.org: any value but an empty one means no.
-        self.coloured = (
-            self.is_one and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        )
+        # Whether it knows escape sequences.
+        self.is_screen = self.is_one and os.environ.get("TERM") != "dumb"
+        self.coloured = self.is_screen and not os.environ.get("NO_COLOR")
         self.blocks = can_write(self.stream, "█▌┃░▒▓")
 
     @property
     def width(self):
         """Asked anew each time: windows change."""
-        if not self.is_one and "COLUMNS" not in os.environ:
+        if not self.is_one and not os.environ.get("COLUMNS"):
             return IN_A_PIPE
         return max(self._size("COLUMNS", 0, 80), 20)
 

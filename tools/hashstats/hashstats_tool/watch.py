@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """hashstats watch: a view that is refreshed, with what changed since the last.
 
-On a terminal it takes the whole screen and restores it at the end. In a pipe it
-writes one view after the other.
+On a terminal it takes the whole screen and restores it at the end. In a pipe, or
+where TERM is dumb, it writes one view after the other.
 """
 
 import contextlib
@@ -84,7 +84,7 @@ def run(options):
     count = views(options.count)
     # A complaint about the first reading goes to the user's screen.
     view = View(options)
-    screen = Screen() if view.terminal.is_one else Pipe()
+    screen = Screen() if view.terminal.is_screen else Pipe()
     with screen:
         while True:
             screen.show(view)
@@ -124,7 +124,7 @@ class View:
         # In the first line, since a small screen cuts off the last ones.
         if self.off:
             title += "  counting is off"
-        if self.terminal.is_one:
+        if self.terminal.is_screen:
             title += f"  every {self.options.interval} s, q quits"
         return [
             shortened(title, self.terminal.width),

@@ -7,6 +7,7 @@ dump comes without it, the same text is made of the tables in memory from which
 the kernel makes it.
 """
 
+import re
 import struct
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ TABLES = ("names", "num_syms", "token_table", "token_index", "offsets")
 TOKENS = 256
 MOST_TEXT = 256 << 20  # bytes; more than any kernel has
 LONGEST_NAME = 24  # bytes, compressed and on average; more than enough
+WRONG = re.compile(rb"^(?![0-9a-fA-F]{1,16} \S \S).", re.MULTILINE)
 # A symbol whose address VMCOREINFO gives too, so that decoding can be checked.
 CHECKED = "_stext"
 
@@ -47,6 +49,14 @@ class Symbols:
         if not address or not found:
             return self
         return Symbols(self.text, address - found[0].address)
+
+    @property
+    def wrong(self):
+        """The number and the beginning of the first line that is no symbol, or None."""
+        if not (match := WRONG.search(self.text)):
+            return None
+        line = self.text[match.start() : match.start() + 100].splitlines()[0]
+        return self.text.count(b"\n", 0, match.start()) + 1, line.decode(errors="replace")
 
     @property
     def hidden(self):

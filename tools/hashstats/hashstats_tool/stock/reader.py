@@ -6,7 +6,8 @@ import sys
 import time
 
 from .. import errors
-from ..errors import Complaint
+from ..errors import Complaint, quoted
+from ..sources import quoted_path
 from . import (
     catalog,
     chains,
@@ -113,18 +114,23 @@ class Source:
     def _symbols(self, reads, info, path):
         source = path or (kallsyms.PATH if self.live else None)
         if source:
+            shown = quoted_path(source)
             try:
                 with open(source, "rb") as file:
                     found = kallsyms.Symbols(file.read(kallsyms.MOST_TEXT))
             except OSError as error:
                 raise Complaint(
-                    f"{source}: {error.strerror}, expected a copy of {kallsyms.PATH}"
+                    f"{shown}: {error.strerror}, expected a copy of {kallsyms.PATH}"
                 ) from None
+            if path and (wrong := found.wrong):
+                raise Complaint(
+                    f"{shown}, line {wrong[0]}: {quoted(wrong[1])}, expected 'ADDRESS TYPE NAME'"
+                )
             if not found.hidden:
                 return found.moved_to(vmcoreinfo.address(info, kallsyms.CHECKED) if path else None)
             if path:
                 raise Complaint(
-                    f"{source}: it has no addresses, expected a copy of {kallsyms.PATH} that root made"
+                    f"{shown}: it has no addresses, expected a copy of {kallsyms.PATH} that root made"
                 )
         self.progress.say("symbols")
         return kallsyms.Symbols(kallsyms.in_memory(reads, info))
