@@ -41,8 +41,10 @@ help:
 	echo
 	echo "  make tree          compose base + series + new files into a git tree in build/"
 	echo "  make export        write that tree's commits back to series/ and the new files"
-	echo "  make mail          the mail set of each topic, proven equal to the composed tree"
-	echo "  make check-series  every file brought once, patches and topics apply, white space"
+	echo "  make mail          write the mail set of each topic, and check that the mails give"
+	echo "                     the composed tree"
+	echo "  make check-series  check that exactly one patch adds each file, that patches and"
+	echo "                     topics apply, and white space"
 	echo "  make check-bases KERNEL=PATH"
 	echo "                     which patches apply to that kernel, of whatever version, and"
 	echo "                     why others do not"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make mail: each topic as it is mailed, proven equal to what is composed.
+"""make mail: each topic as it is mailed; check that the mails give the composed tree.
 
 It is written twice: as files, and as a branch that `b4 send` takes. Nothing
 here needs a network.

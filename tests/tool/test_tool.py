@@ -254,6 +254,16 @@ def test_no_verdict_without_counts():
     assert after["page"] == "ok"
 
 
+@pytest.mark.parametrize(
+    "lookups, stale, reason",
+    [(99, 0, "too few lookups"), (100, 20, "few lookups find"), (100, 30, "30% of the lookups")],
+)
+def test_reason_of_the_page_hash(lookups, stale, reason):
+    text = file(bare("page", 1024, lookups=lookups, hits=lookups - stale, stale=stale))
+    [page] = json.loads(said("json", "-f", "-", text=text))["tables"]
+    assert page["reason"].startswith(reason)
+
+
 def test_empty_width_is_none():
     assert said("-f", AFTER, COLUMNS="") == said("-f", AFTER)
 
@@ -1446,7 +1456,7 @@ def test_heat_map_of_many_samples_has_all_of_them():
 def test_recording_that_was_cut_off():
     done = hashstats("report", "-f", "-", text=GROWING[:-20])
     assert done.returncode == 0 and done.stdout.startswith("2 readings")
-    assert "passed over" in done.stderr
+    assert "skipped" in done.stderr
 
 
 @pytest.mark.parametrize(

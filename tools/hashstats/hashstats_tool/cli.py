@@ -111,7 +111,10 @@ def misspelt(words):
         if at and EARLY.get(words[at - 1]):
             continue
         if word in MODULES or word == "help":
-            return f"{word} is behind an option or a table; accepted: hashstats {word} [OPTION]..."
+            return (
+                f"expected the command {quoted(word)} before options and tables; "
+                f"accepted: hashstats {word} [OPTION]..."
+            )
         meant = None if word.startswith("-") else alike(word, [*MODULES, "help"])
         if meant:
             return (
@@ -199,7 +202,7 @@ def main(words):
     hint, check = None, "--check" in words
     try:
         if sys.stdout is None:
-            raise Complaint("standard output is closed, expected a place to write to")
+            raise Complaint("standard output is closed, expected an open one")
         # Signs that the terminal's encoding lacks become escape sequences.
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
@@ -237,7 +240,7 @@ def main(words):
         return UNUSABLE if check else GOOD
     except OSError as error:
         forget_output()
-        say(f"output: {error.strerror}; expected a place to write to")
+        say(f"cannot write the output: {error.strerror}")
         return UNUSABLE
     except Exception:
         # A bug, or too little memory. Python's own status, 1, means a crowded table.

@@ -144,7 +144,7 @@ class Reader:
         if self.newer:
             copy.notes.append(
                 f"{self.source}: version {first[1]} is newer than "
-                f"{VERSION}; what this hashstats knows is shown"
+                f"{VERSION}; showing only the fields that this hashstats knows"
             )
         for number, line in enumerate(lines, start):
             label, text = self.labelled(number, line, copy.header)
@@ -158,8 +158,7 @@ class Reader:
         if "counting" not in copy.header and not self.newer:
             raise self.wrong(
                 start,
-                "nothing tells of counting, expected "
-                "'counting: on' or 'counting: off' behind this line",
+                "no line 'counting: on' or 'counting: off', expected one after this line",
             )
 
     def labelled(self, number, line, known):
@@ -295,7 +294,7 @@ class Reader:
             times = f" and {len(numbers) - 1} more" if len(numbers) > 1 else ""
             yield (
                 f"{self.source}, line {numbers[0] + self.offset}{times}: "
-                f"{label} is not known to this hashstats, passed over"
+                f"{label} is not known to this hashstats, skipped"
             )
 
 

@@ -9,7 +9,7 @@
         === 1764000001.124
         ...
 
-A copy is written at once, so that what was recorded before a crash is there.
+Each copy is written immediately, so a crash loses at most the last one.
 """
 
 import itertools
@@ -63,7 +63,7 @@ def load(path):
             # The last one may have been cut off by what ended the recording.
             if whole:
                 raise
-            sources.note(f"{complaint}; the last copy passed over")
+            sources.note(f"{complaint}; the last copy skipped")
             return
         # Each copy has the same news, in other lines.
         for note in copy.notes:

@@ -108,7 +108,8 @@ def lines(path, names=()):
     """The same line by line, for a file that memory need not hold."""
     if path == KERNEL and getattr(path, "symbols", None):
         raise Complaint(
-            f"--kallsyms: {KERNEL} has no use for it; accepted: with a crash dump or --source kcore"
+            "--kallsyms: only for kernel memory and crash dumps; "
+            "accepted: with a crash dump or --source kcore"
         )
     if path != "-" and is_core(path):
         from .stock import reader
@@ -126,11 +127,11 @@ def lines(path, names=()):
             yield from bounded(file, path)
     except PermissionError:
         hint = (
-            "it is for root; accepted: run as root, or -f FILE for a saved copy"
+            ": run as root; accepted: -f FILE for a saved copy"
             if path == KERNEL
-            else "expected a file that you may read"
+            else ", expected a file that you may read"
         )
-        raise Complaint(f"{quoted_path(path)}: permission denied, {hint}") from None
+        raise Complaint(f"{quoted_path(path)}: permission denied{hint}") from None
     except FileNotFoundError:
         hint = (
             "this kernel has no CONFIG_HASHSTATS; accepted: -f FILE for a saved copy"

@@ -78,7 +78,7 @@ class Table:
 class Copy:
     """The whole file at one moment.
 
-    notes	what was passed over
+    notes	what was skipped
     host	the machine that it is of, if a recording tells
     """
 

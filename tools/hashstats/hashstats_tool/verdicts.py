@@ -165,8 +165,10 @@ def of_queues(judged):
 def of_direct(judged):
     stale = judged.stale_rate
     if stale is not None and judged.enough and stale > CROWDED_STALE:
-        return "crowded", f"{stale:.0%} of the lookups meet another object"
-    return "ok", "lookups seldom meet another object"
+        return "crowded", f"{stale:.0%} of the lookups find another object in their slot"
+    if stale is None or not judged.enough:
+        return "ok", "too few lookups counted"
+    return "ok", "few lookups find another object in their slot"
 
 
 def of_chains(judged):

@@ -3,8 +3,8 @@
 
 No lock of the kernel is taken, so each step is checked: a node names the one
 before it. When it names another, or is not in memory, the chain has changed
-under the walk, and is walked again from its bucket, TRIES times at most. A bucket
-that never held still is counted as torn.
+under the walk, and is walked again from its bucket, TRIES times at most. A chain
+that changes during each try counts as torn.
 
 Chains are walked one after the other. To read neighbours in memory at once is
 slower in Python: sorting addresses costs more than the system calls it saves.

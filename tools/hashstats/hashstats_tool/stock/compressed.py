@@ -58,7 +58,7 @@ class Dump:
         return raw if isinstance(raw, bytes) else str(raw).encode()
 
     def _searched(self):
-        """A dump by QEMU has no note; pages that were left out are passed over."""
+        """A dump by QEMU has no note; pages that were left out are skipped."""
         for address in range(0, self.size, PAGE):
             try:
                 data = self.fetch(PAGE, address)

@@ -297,7 +297,9 @@ def refusal(path, error):
             "accepted: -f FILE"
         )
     if isinstance(error, PermissionError):
-        return "permission denied, it is for root with CAP_SYS_RAWIO; accepted: run as root, or -f FILE"
+        return (
+            "permission denied: run as root with CAP_SYS_RAWIO; accepted: -f FILE for a saved copy"
+        )
     return f"{error.strerror}, expected the memory of the running kernel"
 
 
