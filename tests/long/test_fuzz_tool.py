@@ -191,6 +191,7 @@ def complaint(done):
 
 def check(words, done, terminal=False):
     assert done.traceback is None, done.traceback
+    assert "Traceback (most" not in done.err, done.err
     assert done.status in ((0, 1, 2) if "--check" in words else (0, 2)), (words, done.status)
     text = done.out.decode()
     assert (CONTROL.sub("", text) if terminal else text.replace("\n", "")).isprintable(), text
