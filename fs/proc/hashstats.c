@@ -217,6 +217,12 @@ static const struct seq_operations hashstats_ops = {
 
 static int hashstats_open(struct inode *inode, struct file *file)
 {
+	/*
+	 * Mode 0600 is not enough: root of a container without a user namespace
+	 * is the owner, can choose keys, and would see which ones collide.
+	 */
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	return seq_open_private(file, &hashstats_ops,
 				sizeof(struct hashstats_reader));
 }
@@ -240,11 +246,7 @@ static ssize_t hashstats_write(struct file *file, const char __user *ubuf,
 	char text[ONLY_LEN];
 	size_t prefix;
 
-	/*
-	 * Not in a container: its root may have CAP_DAC_OVERRIDE, and each
-	 * change of a static key stops all CPUs for a moment. "only" affects
-	 * no other file, but one rule for all words is simpler.
-	 */
+	/* A container may have got the open file from its host. */
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
 	if (count >= sizeof(text))
@@ -278,7 +280,6 @@ static const struct proc_ops hashstats_proc_ops = {
 
 static int __init hashstats_init(void)
 {
-	/* Only for root: the distribution tells an attacker which keys collide. */
 	proc_create("hashstats", 0600, NULL, &hashstats_proc_ops);
 	return 0;
 }
