@@ -48,6 +48,7 @@ def bytes_of(text, option):
     )
     if not match:
         raise Complaint(
-            f"{option} {quoted(text)}; accepted: bytes, optionally followed by K, M, G or T, such as 64M"
+            f"{option} {quoted(text)}; "
+            "accepted: bytes, optionally followed by K, M, G or T, such as 64M"
         )
     return int(float(match[1]) * 1024 ** (" " + UNITS).index(match[2].upper() or " "))

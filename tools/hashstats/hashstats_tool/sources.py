@@ -127,7 +127,7 @@ def lines(path, names=()):
             yield from bounded(file, path)
     except PermissionError:
         hint = (
-            ": run as root; accepted: -f FILE for a saved copy"
+            ": run as root with CAP_SYS_ADMIN; accepted: -f FILE for a saved copy"
             if path == KERNEL
             else ", expected a file that you may read"
         )
@@ -155,7 +155,7 @@ def open_for(path, names):
             os.write(file, os.fsencode(f"only {' '.join(names)}\n"))
             return open(file, "rb")
         except OSError:
-            # No CAP_SYS_ADMIN, too many names, or an older patch: read all tables.
+            # Too many names, or an older patch: read all tables.
             if file is not None:
                 os.close(file)
     return open(path, "rb")
