@@ -246,7 +246,7 @@ static ssize_t hashstats_write(struct file *file, const char __user *ubuf,
 	char text[ONLY_LEN];
 	size_t prefix;
 
-	/* A container may have got the open file from its host. */
+	/* The host may have passed the open file to a container. */
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
 	if (count >= sizeof(text))

@@ -29,9 +29,9 @@ class Terminal:
     def __init__(self, stream=None):
         self.stream = stream or sys.stdout
         self.is_one = self.stream.isatty()
-        # https://no-color.org: any value but an empty one means no.
-        # Whether it knows escape sequences.
+        # It knows escape sequences.
         self.is_screen = self.is_one and os.environ.get("TERM") != "dumb"
+        # https://no-color.org: any value but an empty one means no.
         self.coloured = self.is_screen and not os.environ.get("NO_COLOR")
         self.blocks = can_write(self.stream, "█▌┃░▒▓")
 
