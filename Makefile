@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 PYTHONS = accepted: Python 3.11 or newer
-SCRIPT = $(PYTHON) scripts/cli.py
+SCRIPT = $(PYTHON) harness/cli.py
 # Bytecode stays out of the source folders.
 export PYTHONDONTWRITEBYTECODE = 1
 
@@ -115,7 +115,7 @@ python:
 	False) echo "boothash: PYTHON=$(PYTHON): is $$($(PYTHON) -V 2>&1); $(PYTHONS)" >&2; exit 2 ;; \
 	*) echo "boothash: PYTHON=$(PYTHON): does not run; $(PYTHONS)" >&2; exit 2 ;; esac
 
-# Each verb is a function in scripts/; cli.py knows which.
+# Each verb is a function in harness/; cli.py knows which.
 setup tree export mail check-series check-bases kernel deb boot shell kunit lint test test-long \
 test-arch test-machine bench-compare report install-tools uninstall-tools clean distclean: python
 	$(SCRIPT) $@

@@ -3,7 +3,7 @@
  * What the benchmarks inside user-mode Linux share: the clock, and the way to
  * get everything out of the second level of cache.
  *
- * They are built in by scripts/guest/uml.py, each into a kernel of its own, and
+ * They are built in by harness/guest/uml.py, each into a kernel of its own, and
  * run on one CPU and before there is any process.
  */
 #ifndef BOOTHASH_UM_BENCH_H

@@ -315,7 +315,7 @@ def test_quick_and_long_at_once(monkeypatch):
         run.size()
 
 
-CASES = common.ROOT / "scripts/bench/cases"
+CASES = common.ROOT / "harness/bench/cases"
 NAMES = sorted(path.stem for path in CASES.glob("*.py") if path.stem != "__init__")
 
 

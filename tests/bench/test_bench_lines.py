@@ -11,7 +11,7 @@ from bench.cases import lines as bench_lines
 from common import packages
 from guest import initramfs
 
-PLUGIN = common.ROOT / "scripts/bench/plugin"
+PLUGIN = common.ROOT / "harness/bench/plugin"
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,7 @@ os.kill(os.getpid(), 9)
 
 
 def test_no_guest_outlives_its_script(kernel):
-    code = ORPHAN.format(scripts=str(common.ROOT / "scripts"), kernel=str(kernel.vmlinux))
+    code = ORPHAN.format(scripts=str(common.ROOT / "harness"), kernel=str(kernel.vmlinux))
     done = subprocess.run([sys.executable, "-c", code], text=True, stdout=subprocess.PIPE)
     assert done.returncode == -signal.SIGKILL
     deadline = time.monotonic() + 60

@@ -13,12 +13,12 @@ from series import source
 
 def make(verb: str, base: str) -> str:
     """What a target of make prints."""
-    return run(base, "scripts/cli.py", verb)
+    return run(base, "harness/cli.py", verb)
 
 
 def run(base: str, *words: str) -> str:
     """What a Python program prints; skips the test if the archive no longer has that kernel."""
-    env = os.environ | {"BASE": base, "PYTHONPATH": str(ROOT / "scripts")}
+    env = os.environ | {"BASE": base, "PYTHONPATH": str(ROOT / "harness")}
     if base != source.base_name():
         for name in ("KERNEL", "KERNEL_SHA256"):  # the source of this base
             env.pop(name, None)

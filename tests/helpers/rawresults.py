@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The stored results as they are: no code of scripts/report and no figure of a benchmark."""
+"""The stored results as they are: no code of harness/report and no figure of a benchmark."""
 
 import functools
 import json

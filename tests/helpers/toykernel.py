@@ -126,7 +126,7 @@ class Toy:
         (self.kernel / "scripts/tool.sh").chmod(0o755)
         (self.kernel / "mm/link.c").symlink_to("filemap.c")
         shutil.copytree(
-            ROOT / "scripts", self.repo / "scripts", ignore=shutil.ignore_patterns("__pycache__")
+            ROOT / "harness", self.repo / "harness", ignore=shutil.ignore_patterns("__pycache__")
         )
         shutil.copy(ROOT / "Makefile", self.repo)
         write_files(self.repo, REPOSITORY)
@@ -153,7 +153,7 @@ class Toy:
     def series(self, verb, **more):
         """Run a verb of the Makefile."""
         return subprocess.run(
-            [sys.executable, "scripts/cli.py", verb],
+            [sys.executable, "harness/cli.py", verb],
             cwd=self.repo,
             env=self.environment(**more),
             text=True,
@@ -163,7 +163,7 @@ class Toy:
     def python(self, code):
         """Run Python with the repository's modules."""
         words = [sys.executable, "-c", code]
-        folder = self.repo / "scripts"
+        folder = self.repo / "harness"
         subprocess.run(words, cwd=folder, env=self.environment(), check=True)
 
     def good(self, verb, **more):
@@ -208,6 +208,6 @@ class Toy:
         files = [
             p
             for p in self.repo.rglob("*")
-            if p.is_file() and p.relative_to(self.repo).parts[0] not in ("build", "scripts")
+            if p.is_file() and p.relative_to(self.repo).parts[0] not in ("build", "harness")
         ]
         return {str(p.relative_to(self.repo)): (p.read_bytes(), p.stat().st_mode) for p in files}

@@ -71,7 +71,7 @@ def walk_from_outside(machine, kernel):
             "-ex",
             "target remote gdb.sock",
             "-x",
-            str(common.ROOT / "scripts/guest/gdb_tables.py"),
+            str(common.ROOT / "harness/guest/gdb_tables.py"),
             "-ex",
             "detach",
         ],

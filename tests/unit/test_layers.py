@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The packages of scripts/ are layers: each imports only those below it."""
+"""The packages of harness/ are layers: each imports only those below it."""
 
 import ast
 from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "harness"
 LAYERS = ("common", "tool", "series", "kernel", "guest", "bench", "report", "check")
 
 

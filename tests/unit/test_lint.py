@@ -11,15 +11,15 @@ from check import lint
 
 ROOT = Path(lint.ROOT)
 GOOD = {
-    "scripts/common/__init__.py": "def one() -> int:\n    return 1\n",
+    "harness/common/__init__.py": "def one() -> int:\n    return 1\n",
     "tools/hashstats/hashstats_tool/__init__.py": "",
     **{f"tests/{folder}/test_one.py": "" for folder in ("bench", "guest", "kernel", "long")},
     "run": "#!/bin/sh\necho one\n",
 }
 BAD = {
-    "scripts/unused.py": "import os\n",
-    "scripts/form.py": "x = {1 :2}\n",
-    "scripts/common/untyped.py": "def two():\n    return 2\n",
+    "harness/unused.py": "import os\n",
+    "harness/form.py": "x = {1 :2}\n",
+    "harness/common/untyped.py": "def two():\n    return 2\n",
     "tests/long/test_gone.py": "import common\n\nprint(common.two())\n",
     "tools/wrong.sh": '#!/bin/sh\n[ "$1" == one ]\n',
     "NOTES": "It is seperate.\n",  # codespell:ignore
@@ -27,7 +27,7 @@ BAD = {
 }
 FOUND = (
     "F401",
-    "scripts/form.py",
+    "harness/form.py",
     "no-untyped-def",
     "attr-defined",
     "SC3014",

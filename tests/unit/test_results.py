@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each sentence of the page of results, computed again from every single run.
 
-Nothing here uses scripts/report to compute a number, nor the figures that a
+Nothing here uses harness/report to compute a number, nor the figures that a
 benchmark stored: only runs.  A decimal number of the first page that stands in
 no passage is a fault.  The pages of the documents repeat its answers.
 """
@@ -637,7 +637,7 @@ def of_2004():
 # 2015.
 
 CELL = ("system", "processes", "files", "values")
-SEED = common.ROOT / "scripts/report/mbcache-2015.txt"
+SEED = common.ROOT / "harness/report/mbcache-2015.txt"
 
 
 def cells():

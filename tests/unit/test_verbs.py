@@ -51,7 +51,7 @@ VARIABLES = {
 def called(verb):
     """Words for cli.py of each call that make would do."""
     lines = printed("-n", verb).splitlines()
-    return [line.split()[2:] for line in lines if line.startswith("python3 scripts/cli.py ")]
+    return [line.split()[2:] for line in lines if line.startswith("python3 harness/cli.py ")]
 
 
 def targets():
@@ -131,7 +131,7 @@ def test_help_names_every_benchmark():
 
 def read_by(*functions):
     """Names of variables that scripts read with setting() or flag()."""
-    for path in (ROOT / "scripts").rglob("*.py"):
+    for path in (ROOT / "harness").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Call(ast.Name(function), [ast.Constant(name), *_]):

@@ -6,7 +6,7 @@
  * uses: what they share are the tables and locks of the kernel. All run for
  * the same time. With one thread there is no contention: this is the control.
  *
- * Built into user-mode Linux with several CPUs by scripts/guest/uml.py: each is a
+ * Built into user-mode Linux with several CPUs by harness/guest/uml.py: each is a
  * thread of the host, so locks are real. Results go to the log, then the machine is
  * switched off.
  */

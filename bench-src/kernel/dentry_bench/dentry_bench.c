@@ -15,7 +15,7 @@
  * A lookup is that of the path walk, __d_lookup_rcu(), of a name that is there
  * or not, with its hash at hand; or the walk itself, from the directory.
  *
- * Built into user-mode Linux by scripts/guest/uml.py; results go to the log, then the
+ * Built into user-mode Linux by harness/guest/uml.py; results go to the log, then the
  * machine is switched off.
  */
 #include <linux/fs.h>

@@ -6,7 +6,7 @@
  * kernel, operation by operation; "pages" is filemap_get_entry() on one file;
  * "structures" compares the XArray with other structures on the same keys.
  *
- * Built into user-mode Linux by scripts/guest/uml.py. It runs at the end of the boot,
+ * Built into user-mode Linux by harness/guest/uml.py. It runs at the end of the boot,
  * on one CPU and before there is any process; results go to the log, then the
  * machine is switched off. Every operation gives a number, whose sum over a
  * pass is known: an index that finds what it should not prints no time.

@@ -8,7 +8,7 @@
  * same work. Out of cache: a sample is one operation, with the next key of that
  * order, after everything was driven out of the second level.
  *
- * Built into user-mode Linux by scripts/guest/uml.py; results go to the log, then the
+ * Built into user-mode Linux by harness/guest/uml.py; results go to the log, then the
  * machine is switched off. A cache that would not hold so many entries is named
  * and passed over.
  */

@@ -14,7 +14,7 @@
  * are chosen to share one of 256 queues. In a larger table most of them have
  * other queues, and "queued" says how many foreign entries are in this one.
  *
- * scripts/guest/uml.py builds this into user-mode Linux. It runs at the end of
+ * harness/guest/uml.py builds this into user-mode Linux. It runs at the end of
  * the boot, on one CPU and before there is any process. The results go to the
  * log, then the machine is switched off.
  */

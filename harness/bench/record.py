@@ -209,7 +209,7 @@ def draw(name: str, pictures: Sequence[Path], rows: Any) -> None:
             # Debian's matplotlib is a module of Debian's Python only.
             run(
                 ["/usr/bin/python3", "-m", f"bench.pictures.{name}", picture],
-                cwd=ROOT / "scripts",
+                cwd=ROOT / "harness",
                 input=json.dumps(rows),
                 what="drawing",
             )

@@ -14,7 +14,7 @@ from common import BUILD, ROOT, die, lock, run
 from guest import accelerator as accelerators
 from guest import vm
 
-SOURCES = ROOT / "scripts/bench/plugin"
+SOURCES = ROOT / "harness/bench/plugin"
 FOLDER = BUILD / "plugin"
 # Newest first: a QEMU takes old versions too, but with the newer prototypes.
 APIS = (4, 3, 2, 1)

@@ -2,7 +2,7 @@
 """Cache lines that move between CPUs in each operation, and how long locks are held.
 
 bench-src/guest/lineops.c carries out operations in a guest whose CPUs take turns.
-A plugin in QEMU (scripts/bench/plugin/lines.c) feeds each access to a model of the
+A plugin in QEMU (harness/bench/plugin/lines.c) feeds each access to a model of the
 protocol MSI.  This module runs the guest and gives what moved a name.
 """
 

@@ -35,7 +35,7 @@ class Architecture:
     console: str = ""  # parameters of the kernel
     port: str = "virtio-serial-pci"
     userland: str = ""  # Debian's name of the architecture, if not the host's
-    # Emulated processors run at the same time: see scripts/guest/accelerator.py.
+    # Emulated processors run at the same time: see harness/guest/accelerator.py.
     parallel: bool = False
 
     @property

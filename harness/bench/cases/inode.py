@@ -276,7 +276,7 @@ def count_locks(result, kernels, load):
     loads = all_loads(load, processes=(CPUS,))
     for kind in KINDS:
         with step(f"acquisitions of locks, {kind}"):
-            # These kernels have no static keys: see scripts/guest/accelerator.py.
+            # These kernels have no static keys: see harness/guest/accelerator.py.
             output = run_guest(
                 result,
                 f"locks-{kind}",
@@ -418,7 +418,7 @@ def walk_from_outside(guest_, kernel):
             "-ex",
             "target remote gdb.sock",
             "-x",
-            str(ROOT / "scripts/guest/gdb_inodes.py"),
+            str(ROOT / "harness/guest/gdb_inodes.py"),
             "-ex",
             "detach",
         ],

@@ -255,7 +255,7 @@ def same_again(result):
 def count_locks(result, kernels, load):
     for _, kind in alternate(1, tuple(kernels)):
         with step(f"acquisitions of locks, {kind}"):
-            # These kernels have no static keys: see scripts/guest/accelerator.py.
+            # These kernels have no static keys: see harness/guest/accelerator.py.
             output = run_guest(
                 result,
                 f"locks-{kind}",

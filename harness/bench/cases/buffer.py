@@ -287,7 +287,7 @@ def count_locks(result, size, load, kind, kernel):
 
 def count_contentions(result, size, load, kind, kernel):
     with step(f"contention on i_private_lock, {size}, {kind}"):
-        # These kernels have no static keys: see scripts/guest/accelerator.py.
+        # These kernels have no static keys: see harness/guest/accelerator.py.
         output = run_guest(
             result,
             f"contentions-{kind}",

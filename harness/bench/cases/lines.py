@@ -5,7 +5,7 @@ Wall time on many CPUs cannot be measured with two.  What makes operations on ma
 CPUs slow can be counted exactly: lines that one CPU must fetch from the cache of
 another.  Processes of a guest, one on each CPU, carry out operations on objects of
 their own and take turns.  A model of the protocol MSI counts the transfers
-(scripts/bench/plugin/lines_model.h); they are named by the object and the function.
+(harness/bench/plugin/lines_model.h); they are named by the object and the function.
 
 The numbers are lower bounds: caches hold everything, no CPU waits or spins for a
 lock, a line that nobody has modified costs nothing, and a table that is larger than

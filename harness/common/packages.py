@@ -61,7 +61,7 @@ PROGRAMS = {
 }
 UPDATE_LOG = BUILD / "log" / "apt-update.log"
 VENV = BUILD / "venv"
-REQUIREMENTS = ROOT / "scripts" / "requirements.txt"
+REQUIREMENTS = ROOT / "harness" / "requirements.txt"
 
 
 def installed(packages: Iterable[str]) -> set[str]:
@@ -193,7 +193,7 @@ def ensure_venv() -> Path:
         run([sys.executable, "-m", "venv", VENV], log=log, what="python3 -m venv")
         pip = [VENV / "bin/pip", "install", "--quiet", "--disable-pip-version-check"]
         if run([*pip, "-r", REQUIREMENTS], log=log, check=False).returncode:
-            die(f"pip could not install scripts/requirements.txt: {pip_reason(log)}; log: {log}")
+            die(f"pip could not install harness/requirements.txt: {pip_reason(log)}; log: {log}")
         stamp.write_text(venv_key())
     return VENV
 

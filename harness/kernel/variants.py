@@ -10,7 +10,7 @@ from kernel.kconfig import Fragment
 from series import compose, extra_patch, gitcmd, source
 
 BASE = build.BASE_GUEST
-PATCHES = ROOT / "scripts/bench/patches"
+PATCHES = ROOT / "harness/bench/patches"
 COUNT_WAKEUPS = tuple(PATCHES / f"count-wakeups{of}.patch" for of in ("", f"-{source.base_name()}"))
 # Locks initialised at one place are one class to lockdep, so that an array of
 # them is counted as one.
