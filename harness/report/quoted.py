@@ -92,7 +92,7 @@ def row_passage(row, of):
 
 FILES = {
     "README": readme,
-    **{f"series/{topic}/cover-letter": passages for topic, passages in COVERS.items()},
+    **{f"patches/{topic}/cover-letter": passages for topic, passages in COVERS.items()},
     f"{DOCUMENTS}/crowds.rst": documents.crowds,
     f"{DOCUMENTS}/filtered-wakeups.rst": documents.filtered_wakeups,
     f"{DOCUMENTS}/hashstats.rst": documents.hashstats,
@@ -100,7 +100,7 @@ FILES = {
     f"{DOCUMENTS}/page-index.rst": documents.page_index,
 }
 SAMPLES = {TOOL}
-MESSAGES = "series/**/*.patch"
+MESSAGES = "patches/**/*.patch"
 
 
 def all_files(root=ROOT):

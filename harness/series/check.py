@@ -44,11 +44,11 @@ def brought_anywhere() -> set[str]:
 
 
 def check_listed() -> None:
-    """Each file below series/ is one that this program knows."""
-    known = all_texts() | {topics.SERIES / "bases", topics.SERIES / "topics"}
+    """Each file below patches/ is one that this program knows."""
+    known = all_texts() | {topics.PATCHES / "bases", topics.PATCHES / "topics"}
     for topic in topics.needs():
-        known |= {topics.SERIES / topic / name for name in ("series", "cover-letter")}
-    for path in sorted(path for path in topics.SERIES.rglob("*") if path.is_file()):
+        known |= {topics.PATCHES / topic / name for name in ("series", "cover-letter")}
+    for path in sorted(path for path in topics.PATCHES.rglob("*") if path.is_file()):
         if path in known:
             continue
         here = path.relative_to(ROOT)
@@ -61,7 +61,7 @@ def check_once(series: list[Patch], commit: str) -> None:
     """A text for one base stands where the shared one does not serve."""
     base, repo = source.base_name(), source.base_repo()
     for patch, made in zip(series, compose.commits(commit)):
-        shared = topics.SERIES / patch.topic / patch.name
+        shared = patch.path.with_name(patch.name.replace(f".{base}.patch", ".patch"))
         if patch.path == shared or not shared.is_file():
             continue
         before, after = (

@@ -31,7 +31,7 @@ def patches(of: tuple[str, ...] | None = None) -> list[Patch]:
         path = topics.text_of(entry, source.base_name())
         if not path.is_file():
             die(
-                f"series/{entry.topic}/series names {entry.name}, but there is no "
+                f"patches/{entry.topic}/series names {entry.name}, but there is no "
                 f"{path.relative_to(ROOT)}"
             )
         found.append(dataclasses.replace(patchfile.read(path), topic=entry.topic))
@@ -40,8 +40,8 @@ def patches(of: tuple[str, ...] | None = None) -> list[Patch]:
 
 def inputs(series: list[Patch]) -> dict[str, str]:
     """Digest of each file that composing reads, by name: what was composed."""
-    files = [topics.SERIES / "topics"]
-    files += [topics.SERIES / name / "series" for name in topics.needs()]
+    files = [topics.PATCHES / "topics"]
+    files += [topics.PATCHES / name / "series" for name in topics.needs()]
     files += [patch.path for patch in series]
     files += [in_repository(name) for patch in series for name in patch.brings]
     return {str(path.relative_to(ROOT)): digest(path) for path in files if path.is_file()}

@@ -150,7 +150,7 @@ def assign_topics(commits: list[Commit]) -> None:
         if order.index(commit.topic) < order.index(before):
             die(
                 f"`{commit.subject}` of the topic {commit.topic} stands behind commits of "
-                f"{before}: put the commits in the order of series/topics"
+                f"{before}: put the commits in the order of patches/topics"
             )
         before = commit.topic
 
@@ -265,9 +265,7 @@ def keep_stored_hunks(patch: Patch, before: str, after: str, path: Path) -> None
     They may differ in line numbers, which one text for two bases must.
     """
     entry = known_entries().get(patch.subject)
-    for stored in (
-        [] if entry is None else [topics.shared(entry), topics.own(entry, source.base_name())]
-    ):
+    for stored in [] if entry is None else [topics.own(entry, base) for base in topics.bases()]:
         if stored.is_file() and compose.gives(
             patchfile.read(stored), before, after, path, files=False
         ):
@@ -419,13 +417,12 @@ def merge_order(old: list[Slot], own: list[tuple[Patch, Slot | None]], base: str
 
 
 def files(entry: Entry, texts: dict[str, bytes]) -> dict[Path, bytes]:
-    """The files of a patch: one text for the newest base and all that take it."""
-    newest = topics.bases()[0]
-    return {
-        topics.own(entry, base): text
-        for base, text in texts.items()
-        if base == newest or text != texts.get(newest)
-    }
+    """The files of a patch: a text for the newest base, and each change of it in older ones."""
+    found, above = {}, b""
+    for base in topics.bases():
+        if base in texts and texts[base] != above:
+            found[topics.own(entry, base)] = above = texts[base]
+    return found
 
 
 def places(entry: Entry) -> set[Path]:
@@ -435,7 +432,7 @@ def places(entry: Entry) -> set[Path]:
 
 def store_order(topic: str, entries: list[Entry]) -> None:
     """Rewrite a series file; keep its head."""
-    path = topics.SERIES / topic / "series"
+    path = topics.PATCHES / topic / "series"
     head = []
     for line in path.read_text().splitlines():
         if line and not line.startswith("#"):

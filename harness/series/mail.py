@@ -26,7 +26,7 @@ READ_BY_IT = (RECIPIENTS, MAINTAINERS, ".get_maintainer.conf", ".get_maintainer.
 
 def cover(topic: str) -> tuple[str, str]:
     """(subject, body) of a topic's cover letter."""
-    path = topics.SERIES / topic / "cover-letter"
+    path = topics.PATCHES / topic / "cover-letter"
     if not path.is_file():
         die(
             f"{path.relative_to(ROOT)}: not there; it holds `Subject: ` and "

@@ -43,8 +43,8 @@ class Patch:
 
     @property
     def title(self) -> str:
-        """The file's name without the number, which another patch may shift."""
-        return self.name[3:-6]
+        """The file's name without the number, which another patch may shift, and the base."""
+        return self.name[3:].partition(".")[0]
 
     @property
     def message(self) -> str:

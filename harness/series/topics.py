@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Topics: sets of patches that one maintainer can take, for several bases.
 
-series/bases                  kernel versions, the newest first
-series/topics                 topics in order, each with those that it needs
-series/TOPIC/cover-letter
-series/TOPIC/series           the topic's patches in order; behind a name
-                              stands the base that alone has this patch
-series/TOPIC/NN-NAME.patch    for the newest base, and for each other base
+patches/bases                 kernel versions, the newest first
+patches/topics                topics in order, each with those that it needs
+patches/TOPIC/cover-letter
+patches/TOPIC/series          the topic's patches in order; a base after a
+                              name is the only one that has this patch
+patches/TOPIC/NN-NAME.patch   for the newest base, and for each other base
                               that takes the same text
-series/BASE/TOPIC/NN-NAME.patch
-                              the text for BASE, if it needs another
+patches/TOPIC/NN-NAME.BASE.patch
+                              for BASE and older ones, if they need another text
 """
 
 import functools
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from common import ROOT, die
 
-SERIES = ROOT / "series"
+PATCHES = ROOT / "patches"
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,19 @@ def lines(path: Path) -> list[str]:
 @functools.cache
 def bases() -> tuple[str, ...]:
     """Kernel versions that the series is for, the newest first."""
-    return tuple(lines(SERIES / "bases"))
+    return tuple(lines(PATCHES / "bases"))
 
 
 @functools.cache
 def needs() -> dict[str, tuple[str, ...]]:
     """The topics in order; for each, the topics that must be below it."""
     found: dict[str, tuple[str, ...]] = {}
-    for line in lines(SERIES / "topics"):
+    for line in lines(PATCHES / "topics"):
         topic, _, below = line.partition(":")
         found[topic] = tuple(below.split())
         for one in found[topic]:
             if one not in found:
-                die(f"series/topics: {topic} needs {one}, which is not above it")
+                die(f"patches/topics: {topic} needs {one}, which is not above it")
     return found
 
 
@@ -79,15 +79,15 @@ def check(topic: str) -> None:
 def entries(topic: str) -> list[Entry]:
     """The patches of a topic, those of every base, in order."""
     found: list[Entry] = []
-    for line in lines(SERIES / topic / "series"):
+    for line in lines(PATCHES / topic / "series"):
         name, *only = line.split()
         if len(only) > 1 or only and only[0] not in bases():
             die(
-                f"series/{topic}/series: `{line}`: behind the name of a patch "
-                f"stands nothing or one of {' '.join(bases())}"
+                f"patches/{topic}/series: `{line}`: expected the name of a patch, "
+                f"or the name and one of {' '.join(bases())}"
             )
         if any(one.name == name for one in found):
-            die(f"series/{topic}/series names {name} twice")
+            die(f"patches/{topic}/series names {name} twice")
         found.append(Entry(topic, name, "".join(only)))
     return found
 
@@ -102,17 +102,14 @@ def of_base(base: str, topics: Iterable[str] | None = None) -> list[Entry]:
     ]
 
 
-def shared(entry: Entry) -> Path:
-    """The text for the newest base, which others may take."""
-    return SERIES / entry.topic / entry.name
-
-
 def own(entry: Entry, base: str) -> Path:
-    """The text for one base; the newest has no other than the shared one."""
-    return shared(entry) if base == bases()[0] else SERIES / base / entry.topic / entry.name
+    """The text for one base; that of the newest has the plain name."""
+    path = PATCHES / entry.topic / entry.name
+    return path if base == bases()[0] else path.with_suffix(f".{base}.patch")
 
 
 def text_of(entry: Entry, base: str) -> Path:
-    """The file that a base takes."""
-    path = own(entry, base)
-    return path if path.is_file() or entry.only else shared(entry)
+    """The file that a base takes: its own, or that of the next newer base."""
+    newer = bases()[bases().index(base) :: -1]
+    found = [path for one in newer if (path := own(entry, one)).is_file()]
+    return found[0] if found else own(entry, bases()[0])

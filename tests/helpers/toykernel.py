@@ -96,12 +96,12 @@ diff --git a/mm/filemap.c b/mm/filemap.c
  int line_43;
 """
 REPOSITORY = {
-    "series/bases": SPDX + "6.12\n",
-    "series/topics": SPDX + "toys:\n",
-    "series/toys/series": SPDX + "01-mm-add-the-first-file.patch\n02-mm-filemap.patch\n",
-    "series/toys/01-mm-add-the-first-file.patch": PATCH,
-    "series/toys/02-mm-filemap.patch": SECOND,
-    "series/toys/cover-letter": "Subject: two toys\n\nThe cover's text.\n",
+    "patches/bases": SPDX + "6.12\n",
+    "patches/topics": SPDX + "toys:\n",
+    "patches/toys/series": SPDX + "01-mm-add-the-first-file.patch\n02-mm-filemap.patch\n",
+    "patches/toys/01-mm-add-the-first-file.patch": PATCH,
+    "patches/toys/02-mm-filemap.patch": SECOND,
+    "patches/toys/cover-letter": "Subject: two toys\n\nThe cover's text.\n",
     "mm/first.c": "/* SPDX-License-Identifier: GPL-2.0 */\nint first;\n",
     "Kconfig": SPDX + "config FIRST\n\tbool\n",
     "MAINTAINERS": SPDX + "\nBETA TABLES\nS:\tMaintained\nF:\tmm/first.c\n",

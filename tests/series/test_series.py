@@ -11,8 +11,8 @@ from kernel import kconfig
 from series import compose, paths
 from toykernel import KERNEL, Toy, write_files
 
-FIRST = "series/toys/01-mm-add-the-first-file.patch"
-SECOND = "series/toys/02-mm-filemap.patch"
+FIRST = "patches/toys/01-mm-add-the-first-file.patch"
+SECOND = "patches/toys/02-mm-filemap.patch"
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_file_brought_twice(toy):
 
 def test_missing_patch_is_named(toy):
     (toy.repo / SECOND).unlink()
-    assert "series/toys/series names 02-mm-filemap.patch, but there is no" in toy.refused("tree")
+    assert "patches/toys/series names 02-mm-filemap.patch, but there is no" in toy.refused("tree")
 
 
 def test_unknown_suite_is_refused_before_the_build(toy):
@@ -276,7 +276,7 @@ def test_export_twice_after_edits_is_stable(toy):
     toy.good("export")
     after = toy.stored()
     assert "int b;" in (toy.repo / "mm/second.c").read_text()
-    third = (toy.repo / "series/toys/03-mm-add-a-second-file.patch").read_text()
+    third = (toy.repo / "patches/toys/03-mm-add-a-second-file.patch").read_text()
     assert third.startswith(
         "Subject: [PATCH] mm: add a second file\n\nReason.\n\nBrings: mm/second.c\n---\n"
     )
@@ -301,9 +301,9 @@ def test_export_renumbers_and_keeps_names(toy):
     toy.good("tree")
     toy.git("-c", "sequence.editor=sed -i '1{h;d};2{G}'", "rebase", "-i", "base")
     toy.good("export")
-    names = sorted(p.name for p in (toy.repo / "series/toys").glob("*.patch"))
+    names = sorted(p.name for p in (toy.repo / "patches/toys").glob("*.patch"))
     assert names == ["01-mm-filemap.patch", "02-mm-add-the-first-file.patch"]
-    assert (toy.repo / "series/toys/series").read_text().splitlines()[1:] == names
+    assert (toy.repo / "patches/toys/series").read_text().splitlines()[1:] == names
     toy.good("check-series")
 
 
@@ -313,7 +313,7 @@ def test_export_removes_what_a_dropped_patch_brought(toy):
     said = toy.good("export")
     assert "removed: mm/first.c" in said
     assert not (toy.repo / "mm/first.c").exists()
-    assert not list((toy.repo / "series/toys").glob("*.patch"))
+    assert not list((toy.repo / "patches/toys").glob("*.patch"))
 
 
 def test_export_keeps_the_executable_bit(toy):
@@ -353,7 +353,7 @@ def test_export_keeps_a_change_to_another_section(toy):
     toy.commit("MAINTAINERS: alpha moved")
     toy.good("export")
     assert (
-        "+F:\tmm/beta.c" in (toy.repo / "series/toys/03-maintainers-alpha-moved.patch").read_text()
+        "+F:\tmm/beta.c" in (toy.repo / "patches/toys/03-maintainers-alpha-moved.patch").read_text()
     )
     toy.good("check-series")
 
@@ -457,7 +457,7 @@ def test_mail_needs_an_identity(toy):
 
 
 def test_mail_needs_a_cover_letter(toy):
-    (toy.repo / "series/toys/cover-letter").unlink()
+    (toy.repo / "patches/toys/cover-letter").unlink()
     assert "cover-letter: not there" in toy.refused("mail")
 
 
@@ -472,8 +472,8 @@ def test_check_says_what_it_saw(toy):
     "name,said",
     [
         ("fs/stray.c", "fs/stray.c: no patch brings it"),
-        ("series/toys/03-stray.patch", "no base takes it"),
-        ("series/toys/notes", "neither a patch nor"),
+        ("patches/toys/03-stray.patch", "no base takes it"),
+        ("patches/toys/notes", "neither a patch nor"),
     ],
 )
 def test_check_finds_strays(toy, name, said):
@@ -524,11 +524,11 @@ def topics(toy):
     write_files(
         toy.repo,
         {
-            "series/bases": "7.3\n6.12\n",
-            "series/topics": "toys:\nlater:\n",
-            "series/later/series": "01-later.patch\n",
-            "series/later/01-later.patch": LATER,
-            "series/later/cover-letter": "Subject: one line\n\nText.\n",
+            "patches/bases": "7.3\n6.12\n",
+            "patches/topics": "toys:\nlater:\n",
+            "patches/later/series": "01-later.patch\n",
+            "patches/later/01-later.patch": LATER,
+            "patches/later/cover-letter": "Subject: one line\n\nText.\n",
         },
     )
     write_files(
@@ -558,7 +558,7 @@ def test_unknown_topic(topics):
 
 
 def test_topic_on_another_says_so(topics):
-    write_files(topics.repo, {"series/topics": "toys:\nlater: toys\n"})
+    write_files(topics.repo, {"patches/topics": "toys:\nlater: toys\n"})
     said = topics.good("mail", TOPIC="later")
     assert "later: 1 patches, tree " in said
     cover = (topics.version_dir / "mail/later/0000-cover-letter.patch").read_text()
@@ -569,7 +569,7 @@ def test_patch_needs_another_text_for_a_base(topics):
     """Export keeps what serves both bases once, and the rest for each."""
     before = topics.stored()
     assert "hunk 1 of mm/filemap.c" in topics.refused("tree", **newer(topics))
-    own = SECOND.replace("toys/", "6.12/toys/")
+    own = SECOND.replace(".patch", ".6.12.patch")
     write_files(topics.repo, {own: (topics.repo / SECOND).read_text()})
     edit(topics.repo / SECOND, " int line_9;", " char line_9;")
     for base in ({}, newer(topics)):
@@ -591,12 +591,12 @@ def test_new_commit_is_of_one_base_until_the_other_has_it(topics):
         topics.good("tree")
         topics.commit(subject, **{f"mm__{name}_dot_c": f"int {name};\n"})
         topics.good("export")
-    assert (topics.repo / "series/later/series").read_text().splitlines() == [
+    assert (topics.repo / "patches/later/series").read_text().splitlines() == [
         "01-later.patch",
         "02-mm-a-third.patch 6.12",
         "03-mm-a-fourth.patch 6.12",
     ]
-    assert (topics.repo / "series/6.12/later/02-mm-a-third.patch").is_file()
+    assert (topics.repo / "patches/later/02-mm-a-third.6.12.patch").is_file()
     (topics.newer / "mm/filemap.c").write_text(KERNEL["mm/filemap.c"])
     assert "3 patches and 3 new files" in topics.good("check-series", **newer(topics))
 
@@ -614,7 +614,7 @@ def test_which_patches_apply_to_another_kernel(topics):
     said = topics.series("check-bases", KERNEL=kernel)
     assert said.returncode == 1
     assert f"{SECOND}: hunk 1 of mm/filemap.c (line 8) does not apply to Linux 7.9.1" in said.stdout
-    assert "series/later/01-later.patch: applies\n" in said.stdout
+    assert "patches/later/01-later.patch: applies\n" in said.stdout
     assert "2 of 3 patches apply to Linux 7.9.1" in said.stdout
     write_files(topics.newer, {"mm/filemap.c": KERNEL["mm/filemap.c"]})
     assert "3 of 3 patches apply to Linux 7.9.1" in topics.good("check-bases", KERNEL=kernel)

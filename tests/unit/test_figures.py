@@ -48,11 +48,11 @@ def copy_of_texts(folder):
     "name,text,said",
     [
         ("README", r"XArray, dependent lookups, 2^17 entries +ns +{} +", "expected {}, "),
-        ("series/ext4-dirhash/cover-letter", r"bytes takes {}", "expected {}"),
-        ("series/wait/cover-letter", r"met {} waiters", "expected {}"),
-        ("series/xarray/*-xarray-*", r"take {} of", "expected {}, "),
+        ("patches/ext4-dirhash/cover-letter", r"bytes takes {}", "expected {}"),
+        ("patches/wait/cover-letter", r"met {} waiters", "expected {}"),
+        ("patches/xarray/*-xarray-*", r"take {} of", "expected {}, "),
         (f"{quoted.DOCUMENTS}/page-index.rst", r"The slowest of the (\d+)", "nowhere"),
-        ("series/core/01-*", r"each such table()", "7.5 is in no passage"),
+        ("patches/core/01-*", r"each such table()", "7.5 is in no passage"),
     ],
 )
 def test_another_figure_is_a_fault(results, tmp_path, name, text, said):

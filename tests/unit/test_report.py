@@ -178,7 +178,7 @@ def test_keeping_replaces_results_and_writes_what_quotes_them(folder, monkeypatc
     assert kept == root / "results/machine/herd-29990101T000000Z.json"
     assert kept.read_text() == record.as_text(data)
     assert "2999-01-01" in (root / run.PAGE).read_text()
-    cover = (root / "series/wait/cover-letter").read_text()
+    cover = (root / "patches/wait/cover-letter").read_text()
     assert "now meets 0.25 other waiters and calls none" in " ".join(cover.split())
 
 
