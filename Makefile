@@ -27,7 +27,7 @@ help:
 	echo "boothash: hash tables of Linux, sized at boot and shown in /proc/hashstats"
 	echo
 	echo "  make boot          build the patched kernel, boot it in QEMU, run a short load,"
-	echo "                     print /proc/hashstats, power off"
+	echo "                     show the tables before and after it, power off"
 	echo "  make shell         the same kernel with a prompt instead"
 	echo "  make kunit         run the KUnit suites in one guest and show the kernel's report"
 	echo "  make test          everything that CI runs"

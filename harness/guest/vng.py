@@ -21,10 +21,12 @@ from kernel.architectures import NO_TIMER_CHECK
 
 FOLDER = BUILD / "boot"
 CONSOLE = FOLDER / "console.log"
+OUT = FOLDER / "out"  # what the script leaves in RESULTS
 # Where the guest finds our programs and its script: the host's /tmp and /run
 # are hidden in it, and our repository may be there.
 PROGRAMS = "/run/boothash/bin"
 JOB = "/run/boothash/job"
+RESULTS = "/run/boothash/out"
 NO_STATUS = 255  # virtme-run's own, when the guest left none
 
 
@@ -83,8 +85,10 @@ def command(
     if accel.name == "tcg":
         cmd.append("--disable-kvm")
     if script:
+        OUT.mkdir(parents=True, exist_ok=True)
         cmd += [
             f"--rodir={JOB}={job(script)}",
+            f"--rwdir={RESULTS}={OUT}",
             "--show-boot-console",
             "--script-sh",
             f"sh -e {JOB}/script 2>&1",
@@ -140,17 +144,21 @@ def to_screen(stream: IO[bytes], progress: Step) -> None:
 
 
 def to_file(stream: IO[bytes]) -> None:
-    with open(CONSOLE, "wb") as console:
-        shutil.copyfileobj(stream, console)
+    with open(CONSOLE, "wb") as log:
+        shutil.copyfileobj(stream, log)
+
+
+def console() -> str:
+    """The kernel's messages of the last run."""
+    return CONSOLE.read_text(errors="replace").replace("\r", "")
 
 
 def judge(status: int | None, limit: float) -> None:
     """Raise for a guest that failed; None: it did not end by itself."""
-    console = CONSOLE.read_text(errors="replace").replace("\r", "")
     stopped = f"the guest hung: it did not end within {limit:.0f} s" if status is None else ""
-    found = problem(End(console, None if status == NO_STATUS else status, stopped))
+    found = problem(End(console(), None if status == NO_STATUS else status, stopped))
     if found:
         kind, reason = found
         # A job's own words are on the screen already.
-        details = [] if kind == "status" else excerpt(console)
+        details = [] if kind == "status" else excerpt(console())
         raise GuestError(kind, f"{reason}; full console: {CONSOLE}", details)

@@ -2,6 +2,7 @@
 """The machinery of the boot tests: a guest that fails is seen to fail."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import time
 import pytest
 
 import common
-from guest import accelerator, hashstats_file, limits, vm, vng
+from guest import accelerator, boot, hashstats_file, limits, vm, vng
 from series import source
 
 
@@ -192,6 +193,47 @@ def test_bad_cpus(text):
 def test_bad_append():
     with pytest.raises(common.Failure, match="APPEND="):
         vng.words("quiet 'half")
+
+
+# --- what make boot prints -----------------------------------------------------
+
+
+def test_warnings_of_the_series_are_found(kernel):
+    """Each bad size, and nothing of a good one or of another program's."""
+    result = vm.run(
+        kernel,
+        "echo '<4>mine: boot_hash: none' > /dev/kmsg",
+        append="hash_entries=nosuch:3,inode:9q,dentry:4K",
+    )
+    found = boot.warnings(result.console)
+    assert len(found) == 2
+    assert any("ignoring 'nosuch:3'" in line for line in found)
+    assert any("ignoring '9q'" in line for line in found)
+
+
+def test_tables_before_and_after_and_a_histogram_are_shown(capfd):
+    before, after = (
+        common.ROOT / f"tests/samples/{name}.hashstats" for name in ("before", "after")
+    )
+    assert boot.show(before, after) == 0
+    shown = capfd.readouterr().out
+    first, second, histogram = re.split(r"^(?:after|chain lengths) .*:$", shown, flags=re.M)
+    assert first != second and "dentry" in first and "dentry" in second
+    assert re.search(r"^ +0 +516 ", histogram, re.M) and str(after) in histogram
+    assert "sum-pct" not in shown
+
+
+def test_everything_is_shown_with_v(capfd, monkeypatch):
+    monkeypatch.setenv("V", "1")
+    after = common.ROOT / "tests/samples/after.hashstats"
+    boot.show(after, after)
+    assert after.read_text() in capfd.readouterr().out
+
+
+def test_file_that_is_no_hashstats_fails(tmp_path, capfd):
+    (tmp_path / "bad").write_text("word\n")
+    assert boot.show(tmp_path / "bad", tmp_path / "bad") != 0
+    assert "bad" in capfd.readouterr().err
 
 
 TABLE = (
