@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import BUILD, ROOT, Done, die, disk, flag, lock, run, step
+from common import BUILD, ROOT, Done, die, disk, flag, lock, run, step, write_if_changed
 from common.packages import ensure_packages
 from kernel import kconfig
 from kernel.kconfig import Fragment
@@ -24,8 +24,11 @@ BASE_GUEST = tuple(
     if path.is_file()
 )
 GUEST = (*BASE_GUEST, CONFIGS / "boothash.config")
-TARGETS = ("vmlinux", "bzImage")
+TARGETS = ("vmlinux",)
 CCACHE = BUILD / "ccache"
+# How many objects each configuration compiled when it was last built from nothing.
+# make clean keeps this folder.
+OBJECTS = CCACHE / "objects"
 PASSED_ON = ("PATH", "HOME", "USER", "TERM", "TMPDIR")
 OBJECT = re.compile(r"^  (CC|AS|LD|AR|HOSTCC|OBJCOPY)\b", re.MULTILINE)
 MADE = re.compile(r"^  (?:CC|AS) +(?:\[M\]  ?)?(\S+\.o)$", re.MULTILINE)
@@ -50,10 +53,6 @@ class Build:
     @property
     def vmlinux(self) -> Path:
         return self.obj / "vmlinux"
-
-    @property
-    def bzimage(self) -> Path:
-        return self.obj / "arch/x86/boot/bzImage"
 
     @property
     def config(self) -> Path:
@@ -217,23 +216,30 @@ def digest_of(texts: list[Fragment]) -> str:
 
 
 def have(result: Build, targets: list[str]) -> bool:
-    paths = {"vmlinux": result.vmlinux, "bzImage": result.bzimage}
-    return all(paths[t].is_file() for t in targets if t in paths)
+    return "vmlinux" not in targets or result.vmlinux.is_file()
 
 
 def compile_kernel(result: Build, flags: list[str], targets: list[str]) -> None:
     words = [*flags, *targets] + (["V=1"] if flag("V") else [])
-    with step(f"build {result.flavour} kernel") as progress:
-        progress.note = lambda: f"{objects(result.log)} objects"
-        make(
-            result.src,
-            result.obj,
-            *words,
-            log=result.log,
-            what=f"the build of the {result.flavour} kernel",
-        )
-    COMPILING.append(progress.seconds())
+    what = f"build {result.flavour} kernel"
+    COMPILING.append(make_counted(what, result.flavour, result.src, result.obj, result.log, words))
     read_warnings(result)
+
+
+def make_counted(what: str, name: str, src: Path, obj: Path, log: Path, words: list[str]) -> float:
+    """Run make, print meanwhile how many objects it has compiled, and return the seconds.
+
+    A build from nothing also prints how many the configuration `name` took last time.
+    """
+    from_nothing = not (obj / "init/main.o").exists()
+    record = OBJECTS / f"{source.version()}-{name}"
+    last = f" of {record.read_text()}" if from_nothing and record.is_file() else ""
+    with step(what) as progress:
+        progress.note = lambda: f"{objects(log)}{last} objects"
+        make(src, obj, *words, log=log, what="the build of the kernel")
+    if from_nothing:
+        write_if_changed(record, str(objects(log)))
+    return progress.seconds()
 
 
 def read_warnings(result: Build) -> None:
@@ -272,6 +278,6 @@ def kernel() -> None:
     """make kernel"""
     ensure_packages("source", "build")
     result = patched()
-    print(f"  vmlinux: {result.vmlinux}\n  bzImage: {result.bzimage}")
+    print(f"  vmlinux: {result.vmlinux}")
     for line in result.warnings:
         print(f"  {line}")

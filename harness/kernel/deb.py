@@ -9,13 +9,11 @@ make goes on where an interrupted build stopped.
 import os
 import re
 import shlex
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from common import BUILD, ROOT, die, disk, flag, lock, run, step
 from common.packages import ensure_packages
-from kernel import build, distribution, kconfig, object_count, pahole
+from kernel import build, distribution, kconfig, pahole
 from series import compose, gitcmd, source, worktree
 from tool import debian_package
 
@@ -45,10 +43,9 @@ DWARF = """\
 # CONFIG_DEBUG_INFO_NONE is not set
 CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT=y
 """
-# Bytes on the disk for each object, an upper bound: debug information is there as
-# often as the object is linked. Debian's packages of it, of the same configurations,
-# unpack to 0.3 MB an object for cloud and 0.4 for amd64.
-PER_OBJECT, PER_OBJECT_DEBUG = 1.3e6, 1.7e6
+# Bytes on the disk for each module, an upper bound, and for the rest: Debian's
+# configurations take 8 GiB (cloud) and 20 GiB (amd64), half as much again with DEBUG=1.
+PER_MODULE, REST = 4 << 20, 3 << 30
 # For the description of the package linux-image; one line is one line there.
 UNSIGNED = """\
  .
@@ -123,17 +120,13 @@ def has_dwarf(config: dict[str, str]) -> bool:
 
 
 def compile_all(src: Path, obj: Path, words: list[str]) -> None:
-    log = obj.parent / "build.log"
-    last = obj.parent / "objects"  # of the last whole build
     config = kconfig.values((obj / ".config").read_text())
-    expected = int(last.read_text()) if last.is_file() else object_count.estimate(src, config)
-    each = PER_OBJECT_DEBUG if flag("DEBUG") else PER_OBJECT
-    disk.require(obj.parent, expected * each - disk.used(obj), "the build")
-    with step("build kernel and modules") as progress:
-        progress.note = remaining(obj, expected)
-        build.make(src, obj, "all", *words, log=log, what="the build of the kernel")
+    modules = sum(value == "m" for value in config.values())
+    needed = (REST + modules * PER_MODULE) * (1.5 if flag("DEBUG") else 1)
+    disk.require(obj.parent, needed - disk.used(obj), "the build")
+    name, log = f"deb {obj.parent.name}", obj.parent / "build.log"
+    build.make_counted("build kernel and modules", name, src, obj, log, ["all", *words])
     require_versions(obj, config)
-    last.write_text(str(made(obj)))
 
 
 def require_versions(obj: Path, config: dict[str, str]) -> None:
@@ -151,28 +144,6 @@ def require_versions(obj: Path, config: dict[str, str]) -> None:
             f"symbols without a version: {len(missing)}, {missing[0]} first, since a build was "
             f"interrupted; remove {obj} and run make deb again"
         )
-
-
-def made(obj: Path) -> int:
-    return sum(name.endswith(".o") for _, _, names in os.walk(obj) for name in names)
-
-
-def remaining(obj: Path, expected: int) -> Callable[[], str]:
-    """What a running build says of itself: objects, and minutes when it can tell."""
-    begin, before = time.monotonic(), made(obj)
-
-    def note() -> str:
-        now = made(obj)
-        if now >= expected:
-            return f"{now} objects, {expected} were expected"
-        text = f"{now} of about {expected} objects"
-        seconds = time.monotonic() - begin
-        if now - before > 100:
-            left = (expected - now) * seconds / (now - before)
-            text += f", about {left / 60:.0f} min to go"
-        return text
-
-    return note
 
 
 def package(src: Path, obj: Path, words: list[str]) -> list[Path]:

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from common import Failure, disk
-from kernel import deb, distribution, kconfig, object_count, pahole
+from kernel import deb, distribution, kconfig, pahole
 from toykernel import write_files
 
 
@@ -100,52 +100,20 @@ def test_debug_information_keeps_its_kind(tmp_path, monkeypatch, capsys, text, k
     assert (deb.DWARF not in optional) == kept
 
 
-# --- how long and how much --------------------------------------------------------
-
-TREE = {
-    "Kbuild": "obj-y += mm/\nobj-$(CONFIG_NET) += net/\n",
-    "mm/Makefile": "obj-y := a.o b.o \\\n\tc.o\nobj-$(CONFIG_D) += d.o # e.o\n",
-    "net/Makefile": "obj-$(CONFIG_N) += n.o\nn-y := one.o two.o\nn-$(CONFIG_D) += three.o\n",
-    "arch/x86/Kbuild": "obj-y += kernel/\n",
-    "arch/x86/kernel/Makefile": "obj-y += x.o\nlib-y += y.o\n",
-}
+# --- how much ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "config,objects",
-    [
-        ({}, 5),
-        ({"CONFIG_D": "y"}, 6),
-        ({"CONFIG_NET": "y"}, 5),
-        ({"CONFIG_NET": "y", "CONFIG_N": "m"}, 8 + 1),
-        ({"CONFIG_NET": "y", "CONFIG_N": "y", "CONFIG_D": "y"}, 10),
-        ({"CONFIG_D": "n"}, 5),
-    ],
-)
-def test_objects_are_counted_from_makefiles(tmp_path, config, objects):
-    write_files(tmp_path, TREE)
-    assert object_count.estimate(tmp_path, config) == objects + object_count.TOOLS
+@pytest.mark.parametrize("debug,modules,needed", [("0", 0, 3), ("0", 1280, 8), ("1", 1280, 12)])
+def test_disk_follows_the_number_of_modules(tmp_path, monkeypatch, debug, modules, needed):
+    def require(folder, bytes_, what):
+        raise Failure(f"{what} needs {bytes_ / disk.GIB:.0f} GiB")
 
-
-def test_running_build_says_how_many_minutes_are_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(deb.time, "monotonic", lambda: 0)
-    note = deb.remaining(tmp_path, 1000)
-    assert note() == "0 of about 1000 objects"
-    for number in range(250):
-        (tmp_path / f"{number}.o").touch()
-    monkeypatch.setattr(deb.time, "monotonic", lambda: 600)
-    assert note() == "250 of about 1000 objects, about 30 min to go"
-    for number in range(1100):
-        (tmp_path / f"{number}.o").touch()
-    assert note() == "1100 objects, 1000 were expected"
-
-
-def test_too_little_disk_is_one_line(tmp_path):
-    with pytest.raises(
-        Failure, match=r"the build needs 931322.6 GiB of disk; .* has [\d.]+ GiB free"
-    ):
-        disk.require(tmp_path / "not/there", 1e15, "the build")
-    disk.require(tmp_path, 1, "the build")
+    monkeypatch.setattr(disk, "require", require)
+    monkeypatch.setenv("DEBUG", debug)
+    lines = [f"CONFIG_{number}=m" for number in range(modules)]
+    write_files(tmp_path, {"obj/.config": "\n".join(lines)})
+    with pytest.raises(Failure, match=f"needs {needed} GiB"):
+        deb.compile_all(tmp_path / "src", tmp_path / "obj", [])
 
 
 def test_what_is_built_already_needs_no_disk(tmp_path):
