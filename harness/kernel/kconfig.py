@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from common import ROOT, Done, die, run, step
+from common import ROOT, Done, die, step
 from series import gitcmd
 
 Fragment = Path | str  # a file, or lines of one
@@ -76,25 +76,25 @@ def configure(
     with step(f"configure {obj.parent.name} kernel"):
         if start is None:
             make(src, obj, start_target(fragments), log=log)
-        else:
-            (obj / ".config").write_text(start)
-        paths = [on_disk(f, obj, n) for n, f in enumerate([*optional, *fragments])]
-        run(
-            [src / "scripts/kconfig/merge_config.sh", "-m", "-O", obj, obj / ".config", *paths],
-            log=log,
-            cwd=src,
-            what="merge_config.sh",
-        )
+            start = (obj / ".config").read_text()
+        (obj / ".config").write_text(merged([start, *map(text_of, [*optional, *fragments])]))
         make(src, obj, "olddefconfig", log=log)
     check((obj / ".config").read_text(), fragments)
 
 
-def on_disk(fragment: Fragment, obj: Path, number: int) -> Path:
-    if isinstance(fragment, Path):
-        return fragment
-    path = obj.parent / f"fragment-{number}.config"
-    path.write_text(fragment)
-    return path
+def merged(texts: Iterable[str]) -> str:
+    """One line for each symbol, its last: of the options of a choice, the last one holds."""
+    result: dict[str, str] = {}
+    for text in texts:
+        for symbol, value in values(text).items():
+            result.pop(symbol, None)
+            result[symbol] = value
+    return "".join(map(line, result.items()))
+
+
+def line(option: tuple[str, str]) -> str:
+    symbol, value = option
+    return f"# {symbol} is not set\n" if value == "n" else f"{symbol}={value}\n"
 
 
 def check(result: str, fragments: Iterable[Fragment]) -> None:

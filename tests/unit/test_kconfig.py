@@ -41,3 +41,11 @@ def test_code_does_not_configure_again(digest):
 )
 def test_what_kconfig_reads_does(name, digest):
     assert digest(FILES) != digest({name: "another\n"})
+
+
+def test_last_line_of_a_symbol_holds():
+    texts = [
+        "CONFIG_A=y\nCONFIG_B=m\n# CONFIG_C is not set\n",
+        "# CONFIG_A is not set\nCONFIG_C=4\n",
+    ]
+    assert kconfig.merged(texts) == "CONFIG_B=m\n# CONFIG_A is not set\nCONFIG_C=4\n"
