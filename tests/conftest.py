@@ -131,7 +131,7 @@ def debug_kernel(visibly):
     with visibly():
         return build.build(
             "debug",
-            (*build.GUEST, build.CONFIGS / "debug.config"),
+            (*build.GUEST, build.CONFIGS / "test/debug.config"),
             compose.compose(),
             targets=("vmlinux",),
         )

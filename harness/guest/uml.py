@@ -16,7 +16,7 @@ from kernel import build
 from kernel.kconfig import Fragment
 from series import compose, gitcmd, source
 
-CONFIG = build.CONFIGS / "um.config"
+CONFIG = build.CONFIGS / "arch/um.config"
 # The benchmarks that are built in, one into a kernel: each has a folder here,
 # and in the kernel's tree at the same path.
 BENCHES = "bench-src/kernel"

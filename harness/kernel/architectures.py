@@ -52,7 +52,7 @@ class Architecture:
 
     def objects(self, *targets: str) -> build.Build:
         """Parts of it, with the options of what patches change but no guest needs."""
-        return self._build("objects", targets, CONFIGS / "objects.config")
+        return self._build("objects", targets, CONFIGS / "test/objects.config")
 
     def _build(self, kind: str, targets: tuple[str, ...], *more: Fragment) -> build.Build:
         """Build from the developer's tree, without the options that the architecture lacks."""
@@ -60,7 +60,7 @@ class Architecture:
             ensure_packages(self.packages)
         return build.build(
             f"{kind}-{self.name}",
-            (CONFIGS / "boothash.config", *self.config),
+            (CONFIGS / "series.config", *self.config),
             compose.compose(),
             optional=(*build.BASE_GUEST, *more, *self.preferred),
             flags=self.flags,
@@ -117,17 +117,19 @@ FOREIGN = {
             **I386,
         ),
         Architecture(
-            "arm64", config=(CONFIGS / "arm64.config", "CONFIG_ARM64_4K_PAGES=y\n"), **ARM64
+            "arm64", config=(CONFIGS / "arch/arm64.config", "CONFIG_ARM64_4K_PAGES=y\n"), **ARM64
         ),
         Architecture(
-            "arm64-64k", config=(CONFIGS / "arm64.config", "CONFIG_ARM64_64K_PAGES=y\n"), **ARM64
+            "arm64-64k",
+            config=(CONFIGS / "arch/arm64.config", "CONFIG_ARM64_64K_PAGES=y\n"),
+            **ARM64,
         ),
         Architecture(
             "s390x",
             "s390",
             compiler="s390x-linux-gnu-",
             packages="s390x",
-            config=(CONFIGS / "s390x.config",),
+            config=(CONFIGS / "arch/s390x.config",),
             target="bzImage",
             image="arch/s390/boot/bzImage",
             qemu="qemu-system-s390x",
@@ -143,7 +145,7 @@ FOREIGN = {
             "arm",
             compiler="arm-linux-gnueabihf-",
             packages="arm",
-            config=(CONFIGS / "arm.config",),
+            config=(CONFIGS / "arch/arm.config",),
             target="zImage",
             image="arch/arm/boot/zImage",
             qemu="qemu-system-arm",

@@ -23,7 +23,7 @@ BASE_GUEST = tuple(
     for path in (CONFIGS / "guest.config", CONFIGS / f"guest-{source.base_name()}.config")
     if path.is_file()
 )
-GUEST = (*BASE_GUEST, CONFIGS / "boothash.config")
+GUEST = (*BASE_GUEST, CONFIGS / "series.config")
 TARGETS = ("vmlinux",)
 CCACHE = BUILD / "ccache"
 # How many objects each configuration compiled when it was last built from nothing.

@@ -35,7 +35,7 @@ class Configuration:
 
     def objects(self, *targets: str) -> build.Build:
         """Objects, with the options of files that patches change but no guest needs."""
-        return self._build("config-objects", targets, CONFIGS / "objects.config")
+        return self._build("config-objects", targets, CONFIGS / "test/objects.config")
 
     def _build(self, kind: str, targets: tuple[str, ...], *more: Fragment) -> build.Build:
         if self.flags:
@@ -98,7 +98,7 @@ CONFIGURATIONS = {
         Configuration("no-hashstats", "# CONFIG_HASHSTATS is not set\n", boots=False),
         Configuration(
             "modules",
-            (CONFIGS / "all-modules.config").read_text(),
+            (CONFIGS / "test/all-modules.config").read_text(),
             preferred="CONFIG_BCACHEFS_FS=m\n",
             boots=False,
             targets=("vmlinux", "modules"),

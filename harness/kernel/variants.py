@@ -15,7 +15,7 @@ COUNT_WAKEUPS = tuple(PATCHES / f"count-wakeups{of}.patch" for of in ("", f"-{so
 # Locks initialised at one place are one class to lockdep, so that an array of
 # them is counted as one.
 INODE_LOCK_CLASSES = PATCHES / "inode-lock-classes.patch"
-LOCKSTAT = build.CONFIGS / "lockstat.config"
+LOCKSTAT = build.CONFIGS / "test/lockstat.config"
 VMLINUX = ("vmlinux",)
 
 

@@ -23,7 +23,7 @@ def main() -> None:
             "topic",
             touched.CONFIG,
             compose.compose(tuple(topics.with_needs(topic))),
-            optional=(build.CONFIGS / "boothash.config",),
+            optional=(build.CONFIGS / "series.config",),
             targets=targets or ["prepare"],
         )
         for line in made.warnings:

@@ -8,7 +8,7 @@ import re
 from kernel import build, kconfig
 from series import compose, gitcmd, source
 
-CONFIG = (*build.BASE_GUEST, build.CONFIGS / "objects.config")
+CONFIG = (*build.BASE_GUEST, build.CONFIGS / "test/objects.config")
 # What objects.config adds to the kernel of a guest.
 ADDED = ("fs/gfs2/", "net/sunrpc/", "security/")
 

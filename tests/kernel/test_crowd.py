@@ -297,7 +297,7 @@ def test_lockdep_and_kasan_find_nothing(debug_kernel, append):
 def test_tables_do_not_race(append):
     kernel = build.build(
         "kcsan",
-        (*build.GUEST, build.CONFIGS / "kcsan.config"),
+        (*build.GUEST, build.CONFIGS / "test/kcsan.config"),
         compose.compose(),
         targets=("vmlinux",),
     )

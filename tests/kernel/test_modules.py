@@ -28,8 +28,8 @@ def modular(kernel, visibly):
     with visibly():
         return variants.patched(
             "modules",
-            build.CONFIGS / "objects.config",
-            build.CONFIGS / "modules.config",
+            build.CONFIGS / "test/objects.config",
+            build.CONFIGS / "test/fat-module.config",
             targets=("vmlinux", "modules"),
         )
 

@@ -338,7 +338,7 @@ def test_lockdep_and_kasan_find_nothing(debug_kernel, append, seconds):
 def test_look_ups_do_not_race(append, seconds):
     kernel = build.build(
         "kcsan",
-        (*build.GUEST, build.CONFIGS / "kcsan.config"),
+        (*build.GUEST, build.CONFIGS / "test/kcsan.config"),
         compose.compose(),
         targets=("vmlinux",),
     )

@@ -16,8 +16,8 @@ from guest import kunit, vm
 from kernel import build, machine_code
 from series import compose
 
-OURS = build.CONFIGS / "boothash.config"
-WALK = (*build.BASE_GUEST, build.CONFIGS / "walk.config")
+OURS = build.CONFIGS / "series.config"
+SMALL = (*build.BASE_GUEST, build.CONFIGS / "test/small.config")
 # Where the patches touch what runs after boot.
 HOT = (
     "fs/buffer.o",
@@ -61,7 +61,7 @@ pytestmark = pytest.mark.stage("patches")
 
 def without(commit, targets):
     """Targets of a small kernel with our options off."""
-    return build.build("off", WALK, commit, optional=(RULES,), targets=targets)
+    return build.build("off", SMALL, commit, optional=(RULES,), targets=targets)
 
 
 def walk(number, targets):

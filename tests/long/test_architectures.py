@@ -22,7 +22,7 @@ BOOTED = [name for name, one in FOREIGN.items() if one.qemu]
 MEMORY = "1G"  # some of it is high memory with 32 bits
 LOW_MEMORY = 896 << 20  # of i386, at most
 PATCHES = compose.patches()
-CONFIGS = (*build.BASE_GUEST, build.CONFIGS / "boothash.config")
+CONFIGS = (*build.BASE_GUEST, build.CONFIGS / "series.config")
 # {name: words for make} of the builds patch by patch.
 ARCHITECTURES = {
     "i386": FOREIGN["i386"].flags,

@@ -201,7 +201,7 @@ def kernel():
     """The series, and what lets allocations of a test's choice fail."""
     return build.build(
         "failing",
-        (*build.GUEST, build.CONFIGS / "failing.config"),
+        (*build.GUEST, build.CONFIGS / "test/failing.config"),
         extra_patch.commit(compose.compose(), "the series", *PATCHES),
         targets=("vmlinux",),
     )

@@ -23,7 +23,7 @@ from series import source
 
 pytestmark = pytest.mark.long
 
-CONFIG = build.CONFIGS / "other-suites.config"
+CONFIG = build.CONFIGS / "test/other-suites.config"
 SELFTESTS = "tools/testing/selftests"
 TRIES = 8  # a test that fails by chance in each second run must not count
 SECONDS = 120  # time limit of a program

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 
 # Without JUMP_LABEL the processors may run in parallel under emulation, and
 # nothing but memory is written when a static key is switched.
-KCSAN = (*build.GUEST, build.CONFIGS / "kcsan.config")
+KCSAN = (*build.GUEST, build.CONFIGS / "test/kcsan.config")
 # Two nodes, each a package of two CPUs: a node within one would be warned of.
 NUMA = (
     "-smp",

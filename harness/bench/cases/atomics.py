@@ -23,7 +23,7 @@ from common.packages import ensure_packages
 from kernel import build, variants
 from series import source
 
-XFS = build.CONFIGS / "xfs.config"
+XFS = build.CONFIGS / "test/xfs.config"
 SIZES = (1, 4, 16, 64, 128, 256)
 PLACES = ("ext4", "xfs")
 OPERATIONS = ("read", "fault", "readahead", "write", "evict", "truncate")

@@ -11,7 +11,7 @@ memory than a guest has here.  What RCU frees later does not count as part of a
 lookup: its cost does not depend on the table.
 
 The crowds in KEPT fill tables that the series leaves as they are.  They run on
-the base alone, with the options in configs/crowd.config.
+the base alone, with the options in configs/test/crowd.config.
 """
 
 import statistics
@@ -345,7 +345,7 @@ def parse(output, crowd, load):
 
 
 def kept_kernel():
-    return variants.base("crowd", build.CONFIGS / "crowd.config", targets=variants.VMLINUX)
+    return variants.base("crowd", build.CONFIGS / "test/crowd.config", targets=variants.VMLINUX)
 
 
 def measure_kept(result, load):
