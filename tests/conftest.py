@@ -137,6 +137,18 @@ def debug_kernel(visibly):
         )
 
 
+@pytest.fixture(scope="session")
+def kcsan_kernel(visibly):
+    """The patched kernel, which reports unmarked concurrent accesses."""
+    with visibly():
+        return build.build(
+            "kcsan",
+            (*build.GUEST, build.CONFIGS / "test/kcsan.config"),
+            compose.compose(),
+            targets=("vmlinux",),
+        )
+
+
 # --- where the time went -------------------------------------------------------
 
 

@@ -22,24 +22,19 @@ def fails(kernel, script, **options):
 
 
 def test_good_guest(kernel):
-    result = vm.run(
-        kernel, "echo hello; nproc; cat /note", mem="64M", cpus=2, files={"/note": "from outside\n"}
-    )
+    script = "echo hello; nproc; cat /note"
+    result = vm.run(kernel, script, mem="64M", cpus=2, files={"/note": "from outside\n"})
     assert result.status == 0
     assert result.output == "hello\n2\nfrom outside\n"
     assert f"Linux version {source.base_name()}." in result.console
 
 
-def test_status_is_told(kernel):
-    error = fails(kernel, "echo bad news; exit 3")
+def test_first_failing_command_ends_the_job(kernel):
+    error = fails(kernel, "echo bad news; (exit 3); exit 0")
     assert error.kind == "status"
     assert error.reason == "the guest's job failed with status 3"
     assert "bad news" in error.details
     assert vm.run(kernel, "exit 3", check=False).status == 3
-
-
-def test_first_failing_command_ends_the_job(kernel):
-    assert fails(kernel, "false; exit 0").kind == "status"
 
 
 def test_panic(kernel):
@@ -170,21 +165,17 @@ def test_accelerator_forced(no_memory, monkeypatch):
         accelerator.choose(None)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "64", "63M", "0G", "-1G", "1T", "1.5G", "G", "999999G", "64M "]
-)
+@pytest.mark.parametrize("text", ["", "64", "63M", "0G", "-1G", "1T", "1.5G", "999999G", "64M "])
 def test_bad_memory(text):
     with pytest.raises(common.Failure, match="accepted: a number with K, M"):
         limits.memory(text)
 
 
 def test_good_memory():
-    assert limits.memory("64M") == 64 << 20
-    assert limits.memory("65536k") == 64 << 20
-    assert limits.memory("1G") == 1 << 30
+    assert limits.memory("64M") == limits.memory("65536k") == 64 << 20
 
 
-@pytest.mark.parametrize("text", ["", "0", "65", "-1", "two", "1.5", "99999"])
+@pytest.mark.parametrize("text", ["", "0", "65", "-1", "two", "1.5"])
 def test_bad_cpus(text):
     with pytest.raises(common.Failure, match="accepted: a number from 1 to 64"):
         limits.cpus(text)
@@ -236,8 +227,7 @@ def test_file_that_is_no_hashstats_fails(tmp_path, capfd):
     assert "bad" in capfd.readouterr().err
 
 
-TABLE = (
-    """\
+TABLE = """\
 version: 1
 counting: off
 
@@ -247,42 +237,21 @@ bytes: 32
 sized-by: memory
 objects: 3
 used: 2
-used-expected: 2.313
 longest: 2
 nodes-per-hit: 1.333
-nodes-per-hit-expected: 1.375
-variance-over-mean: 0.917
-walk-us: 1
-walk-longest-us: 1
 a-new-field: of any kind
 size    buckets    objects sum-pct
-"""
-    + "".join(
-        f"{size:>4} {buckets} {objects} {percent}\n"
-        for size, buckets, objects, percent in [
-            ("0", 2, 0, 0),
-            ("1", 1, 1, 33),
-            ("2", 1, 2, 100),
-            *((str(n), 0, 0, 100) for n in range(3, 16)),
-            (">15", 0, 0, 100),
-        ]
-    )
-    + """
-name: silent
-buckets: 256
-bytes: 2048
-sized-by: cpus
-"""
-)
+   0 2 0 0
+   1 1 1 33
+   2 1 2 100
+""" + "".join(f"{size:>4} 0 0 100\n" for size in hashstats_file.SIZES[3:])
 
 
 def test_hashstats_file():
     tables = hashstats_file.parse(TABLE)
-    assert list(tables) == ["small", "silent"]
     assert tables.header == {"version": "1", "counting": "off"}
     assert tables["small"]["nodes-per-hit"] == 1.333
     assert tables["small"].rows[2] == ("2", 1, 2, 100)
-    assert tables["silent"].rows == []
 
 
 @pytest.mark.parametrize(
@@ -294,14 +263,11 @@ def test_hashstats_file():
         ("used: 2", "used: 3"),
         ("longest: 2", "longest: 3"),
         ("nodes-per-hit: 1.333", "nodes-per-hit: 1.300"),
-        ("nodes-per-hit: 1.333", "nodes-per-hit: 1.33"),
         ("   2 1 2 100", "   2 1 3 100"),
         ("   2 1 2 100", "   2 1 2 98"),
         ("   2 1 2 100\n", ""),
-        ("name: silent", "name: small"),
-        ("used: 2", "used 2"),
         ("used: 2", "used: 2\nused: 2"),
-        ("sized-by: cpus\n", ""),
+        ("sized-by: memory\n", ""),
     ],
 )
 def test_hashstats_file_that_does_not_add_up(old, new):

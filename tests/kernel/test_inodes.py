@@ -10,9 +10,8 @@ import re
 import pytest
 
 import sections
+from emulation import check_races
 from guest import hashstats_file, vm
-from kernel import build
-from series import compose
 
 # Four file systems to work on, three to mount and unmount meanwhile, and the
 # file that walks the tables.
@@ -85,17 +84,9 @@ def test_races(kernel, append):
     stress(kernel, 20 if not append else 10, append=append, timeout=90)
 
 
-@pytest.mark.parametrize(
-    "damage, said",
-    [
-        ("rm $one", "stat|open|read|link|unlink|rename|open by handle|links of"),
-        ("echo other > $one", "size of|content of"),
-        ("ln -f $one /tmp/more", "links of"),
-        ("cp $one /tmp/new; mv /tmp/new $one", "inode number of|open by handle|links of"),
-    ],
-)
-def test_damage_is_seen(kernel, damage, said):
-    """What somebody else does to the files must make the program fail."""
+@pytest.mark.parametrize("damage", ["rm $one", "echo other > $one", "ln -f $one /tmp/more"])
+def test_damage_is_seen(kernel, damage):
+    """Other changes of the files than its own must make the program fail."""
     result = vm.run(
         kernel,
         f"""
@@ -114,13 +105,6 @@ def test_damage_is_seen(kernel, damage, said):
         timeout=90,
     )
     assert result.status == 1
-    # Where the program came first, the damage is a file too many.
-    assert re.search(
-        rf"^# process [01]: ({said}|there must be no|rmdir) "
-        "(stress-0|an unlinked|a file of)",
-        result.output,
-        re.MULTILINE,
-    )
     assert re.search("^not ok 1 inode_stress$", result.output, re.M)
 
 
@@ -128,51 +112,40 @@ def test_miss_of_iget5_locked_is_counted_once(kernel):
     """overlayfs looks up its inodes by iget5_locked()."""
     result = vm.run(
         kernel,
-        """
+        sections.SHELL
+        + """
         mkdir /tmp/one /tmp/two /overlay
         cd /tmp/one
         touch $(seq 1000)
         mount -t overlay -o lowerdir=/tmp/one:/tmp/two overlay /overlay
         echo on > /proc/hashstats
-        echo "=== before"
-        cat /proc/hashstats
+        show before
         ls -l /overlay > /tmp/listed
-        echo "=== after"
-        cat /proc/hashstats
+        show after
         """,
     )
-    before, after = (
-        hashstats_file.parse(text)["inode"] for _, text in sections.parts(result.output)
-    )
-    misses = [one["lookups"] - one["hits"] for one in (before, after)]
+    tables = [one["inode"] for one in sections.tables(result.output).values()]
+    misses = [one["lookups"] - one["hits"] for one in tables]
     # Other directories and files of the guest are few.
     assert 1000 <= misses[1] - misses[0] < 1100
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
+each_size = pytest.mark.parametrize(
     "append, seconds", [("", 300), (TWO_BUCKETS, 120)], ids=["default", "two-buckets"]
 )
+
+
+def stress_long(kernel, append, seconds, **options):
+    return stress(kernel, seconds, parallel=True, append=append, timeout=seconds + 120, **options)
+
+
+@pytest.mark.long
+@each_size
 def test_lockdep_and_kasan_find_nothing(debug_kernel, append, seconds):
-    result = stress(debug_kernel, seconds, parallel=True, append=append, timeout=seconds + 120)
-    assert "KernelAddressSanitizer initialized" in result.console
+    stress_long(debug_kernel, append, seconds)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "append, seconds", [("", 300), (TWO_BUCKETS, 120)], ids=["default", "two-buckets"]
-)
-def test_table_does_not_race(append, seconds):
-    kernel = build.build(
-        "kcsan",
-        (*build.GUEST, build.CONFIGS / "test/kcsan.config"),
-        compose.compose(),
-        targets=("vmlinux",),
-    )
-    result = stress(
-        kernel, seconds, parallel=True, append=append, timeout=seconds + 120, complaints=True
-    )
-    assert "kcsan: enabled" in result.console
-    races = [line for line in result.complaints if "KCSAN:" in line]
-    assert result.complaints == races
-    assert [line for line in races if OURS.search(line)] == []
+@each_size
+def test_table_does_not_race(kcsan_kernel, append, seconds):
+    check_races(stress_long(kcsan_kernel, append, seconds, complaints=True), OURS)

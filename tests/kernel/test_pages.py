@@ -11,10 +11,9 @@ import re
 import pytest
 
 import brokenprogram
+import emulation
 import sections
 from guest import hashstats_file, vm
-from kernel import build
-from series import compose
 
 # Two mounted ext4, one to mount now and then, and swap, in MiB.
 DISKS = {"vda": 96, "vdb": 96, "vdc": 64, "vdd": 256}
@@ -44,17 +43,13 @@ swapoff /dev/vdd
 for disk in /dev/vda /dev/vdb /dev/vdc; do
     e2fsck -fn $disk > /tmp/fsck 2>&1 || {{ cat /tmp/fsck; exit 1; }}
 done
-echo 3 > /proc/sys/vm/drop_caches
 # Buffers whose page is in use for a moment go a little later.
-turns=0
-until cat /proc/hashstats > /tmp/after &&
-    awk '$1 == "name:" {{ name = $2 }} $1 == "objects:" && name == "buffer" && $2
-        {{ exit 1 }}' /tmp/after; do
-    turns=$((turns + 1))
-    [ $turns -lt 20 ] || break
-    sleep 0.5
+no_buffers() {{
     echo 3 > /proc/sys/vm/drop_caches
-done
+    cat /proc/hashstats > /tmp/after
+    [ "$(objects buffer /tmp/after)" = "buffer 0" ]
+}}
+retry no_buffers
 for name in stats after; do
     echo "=== $name"
     cat /tmp/$name
@@ -72,27 +67,9 @@ TINY = "hash_entries=page:2,buffer:2"
 TABLES = {"": ["buffer"], PAGE_HASH: ["buffer", "page"], TINY: ["buffer", "page"]}
 IDS = {"": "default", PAGE_HASH: "page-hash", TINY: "tiny"}
 KINDS = (
-    "reads",
-    "mapped reads",
-    "writes",
-    "mapped writes",
-    "punches",
-    "zeroings",
-    "truncations",
-    "unlinks",
-    "replacements",
-    "syncs",
-    "madvises",
-    "collapses",
-    "bus errors",
-    "raced blocks",
-    "drops",
-    "compactions",
-    "namings",
-    "refills",
-    "device reads",
-    "block sizes",
-    "mounts",
+    *("reads", "mapped reads", "writes", "mapped writes", "punches", "zeroings", "truncations"),
+    *("unlinks", "replacements", "syncs", "madvises", "collapses", "bus errors", "raced blocks"),
+    *("drops", "compactions", "namings", "refills", "device reads", "block sizes", "mounts"),
 )
 LINE = re.compile(
     "^# " + ", ".join(rf"(\d+) {kind}" for kind in KINDS) + r"\nok 1 page_stress$", re.MULTILINE
@@ -112,26 +89,19 @@ MAINLINE = "has_bh_in_lru"
 def run_stress(
     kernel, seconds, append="", mem="160M", processes=8, anonymous=72, timeout=120, **options
 ):
-    qemu = [
-        word
-        for disk in DISKS
-        for word in ("-drive", f"file={disk},format=raw,if=virtio,cache=unsafe")
-    ]
     script = SCRIPT.format(seconds=seconds, processes=processes, anonymous=anonymous)
     machine = vm.Guest(
         kernel,
-        script,
+        sections.SHELL + script,
         mem=mem,
         cpus=4,
         append=append,
-        qemu=qemu,
+        qemu=emulation.drives(DISKS),
         programs=PROGRAMS,
         timeout=timeout,
         **options,
     )
-    for disk, size in DISKS.items():
-        with open(machine.folder / disk, "wb") as image:
-            image.truncate(size << 20)
+    emulation.disks(machine, DISKS)
     with machine:
         return machine.finish()
 
@@ -177,91 +147,6 @@ def check_tables(parts, append):
 def test_bytes(kernel, append):
     # A guest of a busy host does less in its time: once more then, for longer.
     stress(kernel, 18 if not append else 12, append, factors=(1, 4), **PLAIN)
-
-
-def on_tmpfs(damage):
-    """Somebody else does something to the files meanwhile."""
-    return f"""
-        page_stress /tmp -t 60 -p 4 &
-        load=$!
-        sleep 1
-        while kill -0 $load 2> /dev/null; do
-            ({damage}) 2> /dev/null || true
-            sleep 0.05
-        done
-        wait $load
-        """
-
-
-@pytest.mark.parametrize(
-    "damage, said",
-    [
-        (
-            "dd if=/dev/zero of=/tmp/page-stress-0 bs=1k count=64 conv=notrunc",
-            r"(direct read|read|mapping) of .*-0: block \d+ has a wrong byte .*: it is zero",
-        ),
-        (
-            "printf a | dd of=/tmp/page-stress-0 bs=1 seek=9000 conv=notrunc",
-            "(direct read|read|mapping) of .*-0: block 8 has a wrong byte 808, must be ",
-        ),
-        (
-            "cp /tmp/page-stress-1 /tmp/page-stress-0",
-            r"(.* of .*-0: block \d+ has a wrong byte .*: it is (zero|block \d+ of file 1)|"
-            # Whose mapping ends before its end, as the locks forbid.
-            "a process ended by signal 7)",
-        ),
-        (
-            ": > /tmp/page-stress-0",
-            r"(.* of .*-0: block \d+ has a wrong byte|a process ended by signal 7)",
-        ),
-        ("rm /tmp/page-stress-0", "(open|truncate|unlink) /tmp/page-stress-0: No such"),
-        (
-            "[ -e /tmp/killed ] || kill -KILL $(pidof page_stress | cut -d ' ' -f 1); "
-            "touch /tmp/killed",
-            "a process ended by signal 9",
-        ),
-    ],
-    ids=["zeros", "byte", "other", "truncate", "remove", "kill"],
-)
-def test_damage_is_seen(kernel, damage, said):
-    result = vm.run(kernel, on_tmpfs(damage), cpus=2, check=False, timeout=90)
-    assert result.status == 1
-    assert re.search(rf"^# (process \d+: )?{said}", result.output, re.M)
-    assert re.search("^not ok 1 page_stress$", result.output, re.M)
-
-
-def test_damage_of_a_device_is_seen(kernel):
-    """Beside it the same device is mounted, unmounted, and its blocks change."""
-    result = vm.run(
-        kernel,
-        """
-        mkdir /mount
-        mkfs.ext4 -q -b 1024 /dev/ram0 16M
-        page_stress /tmp -t 60 -p 4 -b /dev/ram0 -d /dev/ram0:/mount &
-        load=$!
-        sleep 3
-        while kill -0 $load 2> /dev/null; do
-            dd if=/dev/zero of=/dev/ram0 bs=1k seek=512k count=256 2> /dev/null
-            sleep 0.05
-        done
-        wait $load
-        """,
-        cpus=2,
-        check=False,
-        programs=("mkfs.ext4",),
-        timeout=90,
-    )
-    assert result.status == 1
-    assert re.search(
-        r"^# process \d: .* of /dev/ram0: block \d+ has a wrong "
-        "byte .*: it is zero",
-        result.output,
-        re.M,
-    )
-    counts = re.search(
-        r"(\d+) block sizes, (\d+) mounts\nnot ok 1 page_stress$", result.output, re.M
-    )
-    assert min(map(int, counts.groups())) > 0
 
 
 # A kernel that does not do what it says: (what, by what, what is said then).
@@ -322,30 +207,20 @@ def test_broken_calls_are_seen(kernel, tmp_path):
     )
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
+each_size = pytest.mark.parametrize(
     "append, seconds", [("", 600), (PAGE_HASH, 600), (TINY, 300)], ids=IDS.values()
 )
+
+
+@pytest.mark.long
+@each_size
 def test_lockdep_and_kasan_find_nothing(debug_kernel, append, seconds):
-    result = stress(debug_kernel, seconds, append, parallel=True, timeout=seconds + 300, **KASAN)
-    assert "KernelAddressSanitizer initialized" in result.console
+    stress(debug_kernel, seconds, append, parallel=True, timeout=seconds + 300, **KASAN)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "append, seconds", [("", 600), (PAGE_HASH, 600), (TINY, 300)], ids=IDS.values()
-)
-def test_look_ups_do_not_race(append, seconds):
-    kernel = build.build(
-        "kcsan",
-        (*build.GUEST, build.CONFIGS / "test/kcsan.config"),
-        compose.compose(),
-        targets=("vmlinux",),
-    )
-    result = stress(
-        kernel, seconds, append, parallel=True, timeout=seconds + 300, complaints=True, **KCSAN
-    )
-    assert "kcsan: enabled" in result.console
-    races = [line for line in result.complaints if "KCSAN:" in line]
-    assert result.complaints == races
-    assert [line for line in races if OURS.search(line) and MAINLINE not in line] == []
+@each_size
+def test_look_ups_do_not_race(kcsan_kernel, append, seconds):
+    options = {"parallel": True, "timeout": seconds + 300, "complaints": True}
+    result = stress(kcsan_kernel, seconds, append, **options, **KCSAN)
+    emulation.check_races(result, OURS, MAINLINE)

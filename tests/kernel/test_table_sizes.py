@@ -64,17 +64,17 @@ HOST = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def boot(kernel, append="", mem="512M", **options):
-    """(tables, warnings of boot_hash, console) of one boot."""
+    """(tables, warnings of boot_hash) of one boot."""
     result = vm.run(kernel, "cat /proc/hashstats", mem=mem, append=append, **options)
     warnings = re.findall(r"\] (?:boot_hash|hashstats): (.*)", result.console)
-    return hashstats_file.parse(result.output), warnings, result.console
+    return hashstats_file.parse(result.output), warnings
 
 
 @pytest.mark.parametrize("mem", SIZES)
 def test_memory(kernel, mem):
     if vm.limits.memory(mem, "mem") > 0.8 * HOST:
         pytest.skip(f"this machine has no {mem} for a guest")
-    tables, warnings, _ = boot(kernel, mem=mem)
+    tables, warnings = boot(kernel, mem=mem)
     assert warnings == []
     # Every caller of alloc_large_system_hash(), without a change to its code.
     assert {"tcp-established", "tcp-bind", "udp", "ip-idents", "table-perturb"} <= tables.keys()
@@ -94,7 +94,7 @@ def test_memory(kernel, mem):
 
 
 def test_sizes_follow_cpus(kernel):
-    tables, _, _ = boot(kernel, cpus=4)
+    tables, _ = boot(kernel, cpus=4)
     assert tables[BY_CPUS]["buckets"] == 2 * SIZES["512M"][BY_CPUS]
 
 
@@ -104,47 +104,30 @@ def entries(sizes):
     return f"hash_entries={','.join(words)}"
 
 
+def sizes_of(words):
+    """{table: buckets} of words NAME:BUCKETS, for the tables that this base has."""
+    pairs = (word.split(":") for word in words.split(","))
+    return {
+        name: int(size.rstrip("kK")) * (K if size[-1] in "kK" else 1)
+        for name, size in pairs
+        if name in BUCKETS
+    }
+
+
+EVERY = (
+    "dentry:4096,inode:2k,mount:64,mountpoint:32,futex:2,folio_wait:256,bit_wait:256,"
+    "dentry_lookup:1024,uid:128,dquot:512,posix_timers:512,css_set:128,ucounts:1K,"
+    "blocked_locks:128,ksm_mm:1K,khugepaged_mm:1K,buffer:512,page:4K,"
+    "inet_addr:2,unix:2,netdev_name:2,netdev_index:2"
+)
+TWO = "folio_wait:2,bit_wait:2,dentry_lookup:2,futex:2"
 # Command lines that are taken, many sizes in each, and what they give.  How a
 # number is read, and every bad one, is tested by mm/boot_hash_kunit.c, too.
 GOOD = {
-    "every-table": (
-        entries(
-            "dentry:4096,inode:2k,mount:64,mountpoint:32,futex:2,"
-            "folio_wait:256,bit_wait:256,dentry_lookup:1024,"
-            "uid:128,dquot:512,posix_timers:512,css_set:128,ucounts:1K,"
-            "blocked_locks:128,ksm_mm:1K,khugepaged_mm:1K,buffer:512,page:4K,"
-            "inet_addr:2,unix:2,netdev_name:2,netdev_index:2"
-        ),
-        {
-            "dentry": 4 * K,
-            "inode": 2 * K,
-            "mount": 64,
-            "mountpoint": 32,
-            "futex": 2,
-            "folio_wait": 256,
-            "bit_wait": 256,
-            "dentry_lookup": 1 * K,
-            "uid": 128,
-            "dquot": 512,
-            "posix_timers": 512,
-            "css_set": 128,
-            "ucounts": 1 * K,
-            "blocked_locks": 128,
-            "ksm_mm": 1 * K,
-            "khugepaged_mm": 1 * K,
-            "buffer": 512,
-            "page": 4 * K,
-            "inet_addr": 2,
-            "unix": 2,
-            "netdev_name": 2,
-            "netdev_index": 2,
-        },
-    ),
-    "one-table": ("hash_entries=dentry:4K", {"dentry": 4 * K}),
+    "every-table": (entries(EVERY), sizes_of(EVERY)),
     "two-buckets": (
-        entries("folio_wait:2,bit_wait:2,dentry_lookup:2,futex:2")
-        + " hash_entries=dentry:2,inode:2",
-        {"folio_wait": 2, "bit_wait": 2, "dentry_lookup": 2, "futex": 2, "dentry": 2, "inode": 2},
+        f"{entries(TWO)} hash_entries=dentry:2,inode:2",
+        sizes_of(f"{TWO},dentry:2,inode:2"),
     ),
     # The last one counts; page: a slot for each page, or none.
     "rounded-and-repeated": (
@@ -179,68 +162,60 @@ OTHER_ORIGIN = {
     "pages-repeated": {"page": "memory"},
 }
 
-NO_NUMBER = r": expected a number of buckets \(N, NK, NM or NG{}\), ignoring '{}'"
-BOUNDS = r": expected 2 to \d+ buckets, using {} instead of '{}'"
+AUTO = ", or auto"
 
 
-def no_number(table, text, more=""):
-    return table + NO_NUMBER.format(more, text)
+def no_number(text, more="", origin="memory"):
+    """(origin of the size, the one warning) of a table whose size is not a number."""
+    said = rf": expected a number of buckets \(N, NK, NM or NG{more}\), ignoring '{text}'"
+    return origin, said
 
 
-def bounds(table, text, used):
-    return table + BOUNDS.format(used, text)
+def bounds(text, used, limits=r"2 to \d+", origin="minimum"):
+    return origin, rf": expected {limits} buckets, using {used} instead of '{text}'"
 
 
-# Command lines that are not: {table: (origin of its size, its one warning)}.
+# Command lines that are not: {table: what is wrong with its size}.
 BAD = {
     "no-numbers": (
         "hash_entries=dentry:garbage,inode:-1,mount:,mountpoint:4KB,folio_wait:4096x,"
         f"bit_wait:18446744073709551616,{BY_CPUS}:none,buffer:auto,page:big",
         {
-            "dentry": ("memory", no_number("dentry", "garbage")),
-            "inode": ("memory", no_number("inode", "-1")),
-            "mount": ("memory", no_number("mount", "")),
-            "mountpoint": ("memory", no_number("mountpoint", "4KB")),
-            "folio_wait": ("memory", no_number("folio_wait", "4096x")),
-            "bit_wait": ("memory", no_number("bit_wait", "18446744073709551616")),
-            BY_CPUS: ("fixed", no_number(BY_CPUS, "none")),
-            "buffer": ("memory", no_number("buffer", "auto")),
-            "page": ("off", no_number("page", "big", ", or auto")),
+            "dentry": no_number("garbage"),
+            "inode": no_number("-1"),
+            "mount": no_number(""),
+            "mountpoint": no_number("4KB"),
+            "folio_wait": no_number("4096x"),
+            "bit_wait": no_number("18446744073709551616"),
+            BY_CPUS: no_number("none", origin="fixed"),
+            "buffer": no_number("auto"),
+            "page": no_number("big", AUTO, "off"),
         },
     ),
     "out-of-range": (
         "hash_entries=page:1,inode:1,dentry:1G,folio_wait:4G,udp:2,table-perturb:2",
         {
-            "page": ("minimum", bounds("page", "1", 2)),
-            "inode": ("minimum", bounds("inode", "1", 2)),
-            "dentry": ("maximum", bounds("dentry", "1G", 2097152)),
-            "folio_wait": ("maximum", bounds("folio_wait", "4G", 1048576)),
+            "page": bounds("1", 2),
+            "inode": bounds("1", 2),
+            "dentry": bounds("1G", 2097152, origin="maximum"),
+            "folio_wait": bounds("4G", 1048576, origin="maximum"),
             # The code of the network needs these limits.
-            "udp": (
-                "minimum",
-                r"udp: expected 256 to 65536 buckets, using 256 instead of '2'",
-            ),
-            "table-perturb": (
-                "minimum",
-                r"table-perturb: expected 65536 to 65536 buckets, using 65536 instead of '2'",
-            ),
+            "udp": bounds("2", 256, "256 to 65536"),
+            "table-perturb": bounds("2", 65536, "65536 to 65536"),
         },
     ),
     "older-parameters": (
-        "dhash_entries=garbage ihash_entries=1 mphash_entries=x",
+        "dhash_entries=garbage ihash_entries=1 mhash_entries=-1 mphash_entries=x",
         {
-            "dentry": ("memory", no_number("dentry", "garbage")),
-            "inode": ("minimum", bounds("inode", "1", 2)),
-            "mountpoint": ("memory", no_number("mountpoint", "x")),
+            "dentry": no_number("garbage"),
+            "inode": bounds("1", 2),
+            "mount": no_number("-1"),
+            "mountpoint": no_number("x"),
         },
     ),
     "older-parameters-without-a-number": (
-        "dhash_entries= ihash_entries=99999999999999999999 mhash_entries=-1",
-        {
-            "dentry": ("memory", no_number("dentry", "")),
-            "inode": ("memory", no_number("inode", "99999999999999999999")),
-            "mount": ("memory", no_number("mount", "-1")),
-        },
+        "dhash_entries= ihash_entries=99999999999999999999",
+        {"dentry": no_number(""), "inode": no_number("99999999999999999999")},
     ),
 }
 PARAMETER = {"dentry": "dhash", "inode": "ihash", "mount": "mhash", "mountpoint": "mphash"}
@@ -260,7 +235,7 @@ NO_TABLE = {
 @pytest.mark.parametrize("name", GOOD)
 def test_good_command_line(kernel, name):
     append, expected = GOOD[name]
-    tables, warnings, _ = boot(kernel, append)
+    tables, warnings = boot(kernel, append)
     assert warnings == []
     origins = dict.fromkeys(expected, "command line") | OTHER_ORIGIN.get(name, {})
     for name, table in tables.items():
@@ -274,11 +249,11 @@ def test_good_command_line(kernel, name):
 @pytest.mark.parametrize("name", BAD)
 def test_bad_command_line(kernel, name):
     append, expected = BAD[name]
-    tables, warnings, _ = boot(kernel, append)
+    tables, warnings = boot(kernel, append)
     assert len(warnings) == len(expected), warnings
     for table, (origin, warning) in expected.items():
         parameter = PARAMETER[table] if name.startswith("older") else "hash"
-        wanted = f"{parameter}_entries: {warning}"
+        wanted = f"{parameter}_entries: {table}{warning}"
         assert len([line for line in warnings if re.fullmatch(wanted, line)]) == 1, warnings
         assert tables[table]["sized-by"] == origin
         if origin not in ("minimum", "maximum"):
@@ -288,19 +263,13 @@ def test_bad_command_line(kernel, name):
 def test_words_that_name_no_table(kernel):
     """Each is warned of and ignored, and a good one beside them is taken."""
     append = f"hash_entries={','.join(NO_TABLE)} hash_entries=inode:4K"
-    tables, warnings, _ = boot(kernel, append)
+    tables, warnings = boot(kernel, append)
     assert len(warnings) == len(NO_TABLE), warnings
     for warning in NO_TABLE.values():
         wanted = f"hash_entries: {warning}"
         assert len([line for line in warnings if re.fullmatch(wanted, line)]) == 1, warnings
     assert tables["inode"]["buckets"] == 4 * K
     assert tables["dentry"]["buckets"] == SIZES["512M"]["dentry"]
-    assert tables["dentry"]["sized-by"] == "memory"
-
-
-def test_nothing_is_no_size(kernel):
-    tables, warnings, _ = boot(kernel, "hash_entries=")
-    assert warnings == ["hash_entries: expected NAME:BUCKETS, ignoring ''"]
     assert tables["dentry"]["sized-by"] == "memory"
 
 
@@ -320,7 +289,7 @@ def test_sizes_in_a_bootconfig(kernel):
 
 def test_too_many_sizes(kernel):
     words = ",".join(["dentry:4K"] * 63 + ["inode:2K", "mount:8", "futex:8"])
-    tables, warnings, _ = boot(kernel, f"hash_entries={words}")
+    tables, warnings = boot(kernel, f"hash_entries={words}")
     assert warnings == [
         "hash_entries: more than 64 sizes, ignoring 'mount'",
         "hash_entries: more than 64 sizes, ignoring 'futex'",
@@ -335,7 +304,7 @@ def test_all_tables_together_are_bounded(kernel):
         *("dentry", "inode", "dentry_lookup", "mount", "mountpoint"),
         *("uid", "ucounts", "css_set", "blocked_locks"),
     )
-    tables, warnings, _ = boot(
+    tables, warnings = boot(
         kernel, "hash_entries=" + ",".join(f"{name}:1M" for name in names), mem="256M"
     )
     cut = {line.split(":")[0] for line in warnings}
@@ -355,18 +324,16 @@ def test_all_tables_together_are_bounded(kernel):
     [
         ("4G", []),
         ("0x100000k", []),
-        ("lots", ["lots"]),
-        ("0", ["0"]),
-        ("-1", ["-1"]),
-        ("", [""]),
-        ("1023K", ["1023K"]),
-        ("maximum", ["maximum"]),
-        ("99999999999999999999", ["99999999999999999999"]),
-        ("20000000000G", ["20000000000G"]),
+        ("lots hash_memory=0 hash_memory=-1 hash_memory=", ["lots", "0", "-1", ""]),
+        (
+            "1023K hash_memory=maximum hash_memory=99999999999999999999 hash_memory=20000000000G",
+            ["1023K", "maximum", "99999999999999999999", "20000000000G"],
+        ),
     ],
+    ids=["4G", "hexadecimal", "no-sizes", "out-of-range"],
 )
 def test_memory_that_comes_later(kernel, value, said):
-    tables, warnings, _ = boot(kernel, f"hash_memory={value}", mem="512M")
+    tables, warnings = boot(kernel, f"hash_memory={value}", mem="512M")
     assert warnings == [
         f"hash_memory: expected a size of 1M or more (N, NK, NM or NG) or max, ignoring '{text}'"
         for text in said
@@ -381,7 +348,7 @@ def test_memory_that_comes_later(kernel, value, said):
 
 def test_hole_below_the_memory_at_boot_does_not_count(kernel):
     """QEMU puts 1 of 3 GiB above 4 GiB, and cannot plug in any."""
-    tables, warnings, _ = boot(kernel, "hash_memory=max", mem="3G")
+    tables, warnings = boot(kernel, "hash_memory=max", mem="3G")
     assert not warnings
     assert tables["dentry"]["buckets"] == 512 * K
 

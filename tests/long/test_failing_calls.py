@@ -75,18 +75,8 @@ ALLOCATIONS = {
     ("copy_net_ns",): 1,
 }
 TABLES = (
-    "blocked_locks",
-    "css_set",
-    "dquot",
-    "khugepaged_mm",
-    "ksm_mm",
-    "mbcache",
-    "mount",
-    "mountpoint",
-    "posix_?timers",
-    "ucounts",
-    "uid",
-    "unix",
+    *("blocked_locks", "css_set", "dquot", "khugepaged_mm", "ksm_mm", "mbcache", "mount"),
+    *("mountpoint", "posix_?timers", "ucounts", "uid", "unix"),
 )
 PREPARE = f"""
 objects() {{

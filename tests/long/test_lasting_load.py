@@ -15,6 +15,7 @@ import time
 
 import pytest
 
+import emulation
 import sections
 from guest import hashstats_file, vm
 
@@ -153,21 +154,12 @@ def run_load(kernel, seconds):
         SCRIPT.format(first=FIRST_SECONDS, seconds=seconds),
         cpus=4,
         append="memhp_default_state=online",
-        qemu=[
-            *QEMU,
-            *(
-                word
-                for disk in DISKS
-                for word in ("-drive", f"file={disk},format=raw,if=virtio,cache=unsafe")
-            ),
-        ],
+        qemu=[*QEMU, *emulation.drives(DISKS)],
         programs=("mkfs.ext4", "e2fsck"),
         timeout=2 * seconds + 600,
         complaints=True,
     )
-    for disk, size in DISKS.items():
-        with open(machine.folder / disk, "wb") as image:
-            image.truncate(size << 20)
+    emulation.disks(machine, DISKS)
     with machine:
         machine.ready()
         machine.go()

@@ -202,10 +202,8 @@ def test_packages_are_complete(packages):
 
 
 def test_grub_starts_the_patched_kernel(road):
+    """Its modules load, and none taints it."""
     assert road.patched != road.debian and "-boothash" in road.patched
-
-
-def test_modules_load_and_none_taints_the_kernel(road):
     assert road.tainted == "0"
     if not setting("CONFIG"):
         assert road.listed.split() == MODULES.split()
@@ -223,26 +221,17 @@ def test_no_new_warning(road):
 
 
 @pytest.mark.parametrize("name", GREW)
-def test_small_table_is_shown_and_grows(road, name):
+def test_small_table_grows_to_the_advised_size(road, name):
     assert re.search(rf"^{name} .* crowded$", road.shown, re.MULTILINE)
-    assert table(road.advice, name)["action"] == "grow"
+    advice, now = table(road.advice, name), observed(road, name)
+    assert advice["action"] == "grow" and not advice["rough"]
+    assert now["buckets"] == advice["buckets_new"]
+    assert now["nodes"] == pytest.approx(advice["nodes_predicted"], rel=WITHIN)
 
 
 def test_grub_gets_the_line(road):
     assert "Written. Run update-grub" in road.grub
     assert road.advice["line"] in road.command_line.split()
-
-
-@pytest.mark.parametrize("name", GREW)
-def test_sizes_stand(road, name):
-    assert observed(road, name)["buckets"] == table(road.advice, name)["buckets_new"]
-
-
-@pytest.mark.parametrize("name", GREW)
-def test_lookups_cost_what_was_predicted(road, name):
-    advice = table(road.advice, name)
-    assert not advice["rough"]
-    assert observed(road, name)["nodes"] == pytest.approx(advice["nodes_predicted"], rel=WITHIN)
 
 
 def test_exporters_file_is_accepted(road):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import emulation
 import sections
 from common import run, setting
 from common.packages import ensure_packages
@@ -59,29 +60,24 @@ FOLDERS = {
     "sockets": ("net/af_unix",),
 }
 # Programs that do not run, and why.
-CLOCK = "sets the clock, which the series does not touch"
 HELPER = "no test by itself"
 LEFT_OUT = {
-    "timers/adjtick": CLOCK,
-    "timers/alarmtimer-suspend": CLOCK,
-    "timers/change_skew": CLOCK,
-    "timers/clocksource-switch": CLOCK,
-    "timers/freq-step": CLOCK,
-    "timers/leap-a-day": CLOCK,
-    "timers/leapcrash": CLOCK,
-    "timers/set-2038": CLOCK,
-    "timers/set-tai": CLOCK,
-    "timers/set-tz": CLOCK,
-    "timers/skew_consistency": CLOCK,
-    "timers/valid-adjtimex": CLOCK,
+    **dict.fromkeys(
+        (
+            *("timers/adjtick", "timers/alarmtimer-suspend", "timers/change_skew"),
+            *("timers/clocksource-switch", "timers/freq-step", "timers/leap-a-day"),
+            *("timers/leapcrash", "timers/set-2038", "timers/set-tai", "timers/set-tz"),
+            *("timers/skew_consistency", "timers/valid-adjtimex"),
+        ),
+        "sets the clock, which the series does not touch",
+    ),
     "timers/raw_skew": "compares two clocks for two minutes",
     "timers/rtcpie": "an emulated processor is too slow for 8192 interrupts a second",
     "timens/gettime_perf": "measures",
     "cgroup/wait_inotify": HELPER,
     "filesystems/dnotify_test": "runs until it is killed",
     "memfd/fuse_test": HELPER,
-    "mm/hmm-tests": "needs a module",
-    "mm/hugetlb-read-hwpoison": "needs a module",
+    **dict.fromkeys(("mm/hmm-tests", "mm/hugetlb-read-hwpoison"), "needs a module"),
     "mm/hugetlb-soft-offline": "needs CONFIG_MEMORY_FAILURE",
     "mm/va_high_addr_switch": "needs page tables of five levels",
     "mm/virtual_address_range": "maps 128 TiB and takes an hour under emulation",
@@ -94,31 +90,14 @@ ARGUMENTS = {
     "mm/gup_test": ("-u", "-a", "-ct -F 0x1 0 19 0x1000"),
     "mm/khugepaged": ("", "-s 2"),
     "mm/ksm_tests": (
-        "-M -p 10",
-        "-U",
-        "-Z -p 10 -z 0",
-        "-Z -p 10 -z 1",
-        "-N -m 1",
-        "-N -m 0",
-        "-P -s 20",
-        "-H -s 20",
+        *("-M -p 10", "-U", "-Z -p 10 -z 0", "-Z -p 10 -z 1", "-N -m 1", "-N -m 0"),
+        *("-P -s 20", "-H -s 20"),
     ),
     "mm/transhuge-stress": ("-d 5",),
     "mm/uffd-stress": ("anon 20 4", "hugetlb 16 4", "shmem 20 4", "shmem-private 20 4"),
 }
 # Two nodes, each with a CPU.
-NUMA = (
-    "-smp",
-    "2,sockets=2,cores=1,threads=1",
-    "-object",
-    "memory-backend-ram,id=m0,size=1G",
-    "-object",
-    "memory-backend-ram,id=m1,size=1G",
-    "-numa",
-    "node,nodeid=0,cpus=0,memdev=m0",
-    "-numa",
-    "node,nodeid=1,cpus=1,memdev=m1",
-)
+NUMA = emulation.nodes(2)
 PREPARE = """
 ip link set lo up
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
@@ -440,53 +419,13 @@ def test_new_failure_is_seen():
     """Also one that no test reports: a program that crashes, and a kernel's warning."""
     good = "=== one\n ok 1 a\n ok 2 # SKIP b\n\nstatus 0\n=== two\n\nstatus 4\n"
     bad = "=== one\n not ok 1 a\n ok 2 b 0x12\n\nstatus 1\n=== two\n\nstatus 139\n"
+    complaint = "[    1.5] WARNING: CPU: 0 PID: 7 at mm/a.c:1"
+    found = {"base": outcomes(good, (), (4,)), "series": outcomes(bad, [complaint], (4,))}
     suite = Suite({"one": "one", "two": "two"}, skips=(4,))
-    tries = []
-
-    def run_guest(side, names):
-        tries.append(side)
-        if side == "base":
-            return outcomes(good, (), (4,))
-        return outcomes(bad, ["[    1.5] WARNING: CPU: 0 PID: 7 at mm/a.c:1"], (4,))
-
-    judged = compare(suite, run_guest)
-    assert len(tries) == 2 * TRIES
+    judged = compare(suite, lambda side, names: found[side])
     assert {key for key, (what, *_) in judged.items() if what == NEW} == {
         ("one", ""),
         ("one", "a (1)"),
         ("two", ""),
         (KERNEL, "WARNING: CPU: N PID: N at mm/a.c:N"),
-    }
-
-
-def test_failure_by_chance_is_none():
-    outputs = iter(["not ok 1 a", "ok 1 a"])
-
-    def run_guest(side, names):
-        line = "ok 1 a" if side == "base" else next(outputs)
-        return outcomes(f"=== one\n {line}\n\nstatus 0\n", (), ())
-
-    judged = compare(Suite({"one": "one"}, skips=()), run_guest)
-    assert {key: what for key, (what, *_) in judged.items()} == {
-        ("one", ""): PASSED,
-        ("one", "a (1)"): DIFFERS,
-    }
-
-
-def test_results_are_read():
-    text = (
-        " TAP version 13\n ok 1 first\n not ok 2 - second\n # not ok 3 no\n"
-        " Diff too high: 9..not ok 4 late\n ok 5 # SKIP lacks it\n ok 6 f.g # SKIP lacks it\n"
-        " not ok 7 # error odd\n ok 8 # XFAIL known\n"
-    )
-    found = outcomes(f"=== one\n{text}\nstatus 1\n", (), ())
-    assert {test: outcome for (_, test), outcome in found.items()} == {
-        "": FAILED,
-        "first (1)": PASSED,
-        "second (1)": FAILED,
-        "late (1)": FAILED,
-        "lacks it (1)": SKIPPED,
-        "f.g (1)": SKIPPED,
-        "odd (1)": FAILED,
-        "known (1)": FAILED,
     }

@@ -9,30 +9,14 @@ import re
 
 import pytest
 
+import emulation
 import kunit_suites
 import sections
 from guest import hashstats_file, kunit, vm
-from kernel import build
-from series import compose
 
 pytestmark = pytest.mark.long
 
-# Without JUMP_LABEL the processors may run in parallel under emulation, and
-# nothing but memory is written when a static key is switched.
-KCSAN = (*build.GUEST, build.CONFIGS / "test/kcsan.config")
-# Two nodes, each a package of two CPUs: a node within one would be warned of.
-NUMA = (
-    "-smp",
-    "4,sockets=2,cores=2,threads=1",
-    "-object",
-    "memory-backend-ram,id=m0,size=1G",
-    "-object",
-    "memory-backend-ram,id=m1,size=1G",
-    "-numa",
-    "node,nodeid=0,cpus=0-1,memdev=m0",
-    "-numa",
-    "node,nodeid=1,cpus=2-3,memdev=m1",
-)
+MACHINE = {"mem": "2G", "cpus": 4, "parallel": True}
 
 CHURN = """
 mkfs.ext4 -q /dev/vda
@@ -68,27 +52,14 @@ OURS = re.compile(
 )
 
 
-@pytest.fixture(scope="module")
-def kcsan():
-    return build.build("kcsan", KCSAN, compose.compose(), targets=("vmlinux",))
-
-
 def test_lockdep_and_kasan_watch(debug_kernel):
-    result = vm.run(debug_kernel, "cat /proc/lockdep_stats", mem="2G", cpus=4, parallel=True)
+    result = vm.run(debug_kernel, "cat /proc/lockdep_stats", **MACHINE)
     assert "KernelAddressSanitizer initialized" in result.console
     assert "debug_locks:                             1" in result.output
 
 
 def test_kunit(debug_kernel):
-    result = vm.run(
-        debug_kernel,
-        "true",
-        mem="2G",
-        cpus=4,
-        parallel=True,
-        append=kunit.ENABLE,
-        timeout=120,
-    )
+    result = vm.run(debug_kernel, "true", append=kunit.ENABLE, timeout=120, **MACHINE)
     assert kunit_suites.problems(debug_kernel.src, result.console) == {}
 
 
@@ -102,18 +73,11 @@ def test_kunit(debug_kernel):
     ],
 )
 def test_churn(debug_kernel, append):
+    disk = {"disk": "512M", "programs": ("mkfs.ext4",)}
     result = vm.run(
-        debug_kernel,
-        CHURN.format(seconds=60),
-        mem="2G",
-        cpus=4,
-        parallel=True,
-        append=append,
-        disk="512M",
-        timeout=120,
-        programs=("mkfs.ext4",),
+        debug_kernel, CHURN.format(seconds=60), append=append, timeout=120, **disk, **MACHINE
     )
-    files = [text for name, text in sections.parts(result.output)]
+    files = [text for _, text in sections.parts(result.output)]
     assert files
     for text in files:
         hashstats_file.parse(text)
@@ -121,48 +85,27 @@ def test_churn(debug_kernel, append):
 
 def test_fewer_buckets_for_stacks_than_kasan_wants(debug_kernel):
     """The caller does not initialise more buckets than it got."""
-    result = vm.run(
-        debug_kernel,
-        "cat /proc/hashstats",
-        mem="2G",
-        cpus=4,
-        parallel=True,
-        append="hash_entries=stackdepot:4K",
-    )
+    append = "hash_entries=stackdepot:4K"
+    result = vm.run(debug_kernel, "cat /proc/hashstats", append=append, **MACHINE)
     assert hashstats_file.parse(result.output)["stackdepot"]["buckets"] == 4096
 
 
 def test_two_nodes(debug_kernel):
     """With hashdist the tables of the VFS come late and from vmalloc."""
-    result = vm.run(
-        debug_kernel,
-        "cat /proc/hashstats; ls -lR /proc/sys >/dev/null",
-        mem="2G",
-        cpus=4,
-        parallel=True,
-        qemu=NUMA,
-    )
+    script = "cat /proc/hashstats; ls -lR /proc/sys >/dev/null"
+    # A node within a package would be warned of.
+    result = vm.run(debug_kernel, script, qemu=emulation.nodes(4), **MACHINE)
     tables = hashstats_file.parse(result.output)
     assert tables["dentry"]["buckets"] == 1 << 18
-    assert (
-        "Dentry cache hash table entries: 262144 (order: 9, 2097152 bytes, "
-        "vmalloc" in result.console
-    )
+    line = "Dentry cache hash table entries: 262144 (order: 9, 2097152 bytes, vmalloc"
+    assert line in result.console
     assert tables["dentry_lookup"]["objects"] == 0
 
 
 def stress(kernel, append, waits, **options):
     """Wakeups while counted; a lost one makes the job fail."""
-    result = vm.run(
-        kernel,
-        STRESS.format(waits=waits),
-        mem="2G",
-        cpus=4,
-        parallel=True,
-        append=append,
-        timeout=600,
-        **options,
-    )
+    script = STRESS.format(waits=waits)
+    result = vm.run(kernel, script, append=append, timeout=600, **MACHINE, **options)
     done = re.search(r"wait_filter_stress: (\d+) waits, (\d+) sleeps", result.console)
     assert int(done[1]) >= waits and int(done[2]) > waits // 10
     # In some waits of a task alone the gate opens before it sleeps.
@@ -178,15 +121,14 @@ def stress(kernel, append, waits, **options):
 
 # Without KVM, a million waits take minutes on two idle CPUs, and more than an hour
 # where the guest's four threads share one.
-@pytest.mark.parametrize("append, waits", [("", 1_000_000), (TWO_QUEUES, 200_000)])
+each_load = pytest.mark.parametrize("append, waits", [("", 1_000_000), (TWO_QUEUES, 200_000)])
+
+
+@each_load
 def test_no_wakeup_is_lost(debug_kernel, append, waits):
     stress(debug_kernel, append, waits)
 
 
-@pytest.mark.parametrize("append, waits", [("", 1_000_000), (TWO_QUEUES, 200_000)])
-def test_wakeups_do_not_race(kcsan, append, waits):
-    result = stress(kcsan, append, waits, complaints=True)
-    assert "kcsan: enabled" in result.console
-    races = [line for line in result.complaints if "KCSAN:" in line]
-    assert result.complaints == races
-    assert [line for line in races if OURS.search(line)] == []
+@each_load
+def test_wakeups_do_not_race(kcsan_kernel, append, waits):
+    emulation.check_races(stress(kcsan_kernel, append, waits, complaints=True), OURS)
