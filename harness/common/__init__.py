@@ -14,6 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
+from common.failure import Failure as Failure
+from common.failure import die as die
+from common.settings import flag as flag
+from common.settings import setting as setting
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
 
@@ -24,37 +29,6 @@ HEARTBEAT = 15  # seconds between two signs of life of a long step
 TAIL = 30  # log lines shown when a command fails
 FULL = 1 << 20  # a disk with fewer bytes free is full
 DISK_FULL = f"the disk of {BUILD} is full; free some and run make again, it goes on from there"
-
-
-class Failure(SystemExit):
-    """Ends the script with status 2; the message has been made one line."""
-
-    def __init__(self, message: object) -> None:
-        super().__init__(2)
-        self.message = " ".join(str(message).split())
-
-    def __str__(self) -> str:
-        return self.message
-
-
-def die(message: object) -> NoReturn:
-    """End with one clear line. Tests catch it as Failure."""
-    raise Failure(message)
-
-
-def setting(name: str, default: str = "") -> str:
-    """A make variable (KERNEL, MEM, ...): make hands them over as environment."""
-    return os.environ.get(name, "").strip() or default
-
-
-def flag(name: str) -> bool:
-    """A yes/no make variable (FORCE, QUICK, V)."""
-    value = setting(name, "0").lower()
-    if value in ("1", "y", "yes"):
-        return True
-    if value in ("0", "n", "no"):
-        return False
-    die(f"{name}={value}: not a switch; accepted: 1 or 0")
 
 
 class Step:

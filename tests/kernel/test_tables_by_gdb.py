@@ -58,7 +58,7 @@ def walk_from_outside(machine, kernel):
         "HASHSTATS_LENGTHS": "lengths.json",
     }
     words = ["gdb", "-nx", "-batch", "-ex", "set tcp connect-timeout 60"]
-    words += ["-ex", "target remote gdb.sock", "-x", GDB_SCRIPT, "-ex", "detach"]
+    words += ["-ex", "target remote gdb.sock", "-x", str(GDB_SCRIPT), "-ex", "detach"]
     done = subprocess.run(
         words,
         cwd=machine.folder,
