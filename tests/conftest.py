@@ -7,6 +7,8 @@ without a kernel is a stage of its own before the kernel is built.
 
 import collections
 import contextlib
+import json
+import os
 import resource
 import signal
 import sys
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from check.tests import TARGET, TIMES
 from common import flag
 from kernel import build
 from report import proof
@@ -223,6 +226,16 @@ def pytest_configure(config):
     config.kernels = 0
     if flag("KEEP"):
         config.commit = compose.compose()  # patches may change during a long run
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """Note how long a whole run took, for the next one to say so at its start."""
+    target = os.environ.get(TARGET)
+    whole = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    if target and whole and not hasattr(session.config, "workerinput"):
+        times = json.loads(TIMES.read_text()) if TIMES.is_file() else {}
+        minutes = round((time.monotonic() - session.config.started) / 60)
+        TIMES.write_text(json.dumps(times | {target: minutes}))
 
 
 def pytest_unconfigure(config):

@@ -3,9 +3,10 @@
 
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from common import ROOT, run
+from common import ROOT, Done, run
 from common.packages import ensure_venv
 from series import gitcmd
 
@@ -37,22 +38,33 @@ def prose() -> list[str]:
     return [name for name in tracked() if not NO_PROSE.search(name)]
 
 
-def lint() -> int:
-    """1 if a tool finds something, after all of them have said what."""
-    programs = ensure_venv() / "bin"
-    commands = [
+def commands() -> list[list[str]]:
+    """Each tool and its words; a tool that would have no file is left out."""
+    result = [
         ["ruff", "check", "--quiet"],
         ["ruff", "format", "--check", "--quiet"],
         ["mypy", "--no-error-summary"],
     ]
     if texts := prose():
-        commands.append(["codespell", *texts])
+        result.append(["codespell", *texts])
     if scripts := shell_scripts():
-        commands.append(["shellcheck", *scripts])
+        result.append(["shellcheck", *scripts])
+    return result
+
+
+def lint() -> int:
+    """1 if a tool finds something, after all of them have said what."""
+    programs = ensure_venv() / "bin"
+
+    def call(words: list[str]) -> Done:
+        name, *rest = words
+        return run([programs / name, *rest], check=False, cwd=ROOT)
+
     status = 0
-    for name, *words in commands:
-        done = run([programs / name, *words], check=False, cwd=ROOT)
-        if done.returncode:
-            status = 1
-            sys.stderr.write(f"{done.stdout}{done.stderr}boothash: make lint: {name} failed\n")
+    tools = commands()
+    with ThreadPoolExecutor() as at_once:
+        for (name, *_), done in zip(tools, at_once.map(call, tools)):
+            if done.returncode:
+                status = 1
+                sys.stderr.write(f"{done.stdout}{done.stderr}boothash: make lint: {name} failed\n")
     return status
