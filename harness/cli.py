@@ -41,8 +41,8 @@ GROUPS: tuple[dict[str, Target], ...] = (
     {
         "boot": Target(
             "guest.boot:boot",
-            "build the patched kernel, boot it in QEMU, run a short load, print "
-            "/proc/hashstats, power off",
+            "build the patched kernel, boot it in QEMU, run a short load, show the tables before "
+            "and after it, power off",
             "MEM CPUS APPEND",
         ),
         "shell": Target(
