@@ -114,11 +114,10 @@ GROUPS: tuple[dict[str, Target], ...] = (
         "uninstall-tools": Target("tool.install:uninstall", "remove them", "PREFIX DESTDIR"),
         "bench": BENCH,
         "bench-compare": Target("bench.run:compare", "compare the last two runs of each benchmark"),
-        "report": Target(
-            "report.run:report",
-            "what was measured last, beside the tables of the documents that the series comes "
-            "from, with pictures, in build/report",
-            "RESULTS KEEP",
+        "figures": Target(
+            "report.figures:figures",
+            "compare the newest run of each benchmark with results/figures.csv",
+            "KEEP",
         ),
     },
     {

@@ -22,7 +22,6 @@ EVERYTHING = ("source", "build", "boot", "check", "picture")
 NEEDS = {
     "tests/lint": ("source",),
     "tests/unit": ("source",),
-    "tests/unit/test_report": ("source", "picture"),
     "tests/series": ("source", "build", "check"),
     "tests/tool": ("check", "build"),
 }

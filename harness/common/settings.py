@@ -51,10 +51,9 @@ VARIABLES = {
     "DEBUG": Variable("DEBUG=1", "packages of debug information too", switch=True),
     "PREFIX": Variable("PREFIX=/usr/local", "below this folder", "/usr/local"),
     "DESTDIR": Variable("DESTDIR=", "put before PREFIX"),
-    "RESULTS": Variable("RESULTS=PATH", "results of another machine (else of this one)"),
     "KEEP": Variable(
         "KEEP=1",
-        "store the results, and write every quoted figure; test-long: store which tests passed",
+        "store the figures there; test-long: store which tests passed, in build/",
         switch=True,
     ),
     "TESTS": Variable("TESTS='...'", "only these files, or words for pytest"),

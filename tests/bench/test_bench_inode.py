@@ -11,7 +11,6 @@ from bench.cases import inode as bench_inode
 from bench.symbols import functions_of
 from guest import hashstats_file, initramfs, vm
 from kernel import variants
-from report import stored
 from series import compose, gitcmd, source
 
 FILES = 100
@@ -237,9 +236,3 @@ def test_chain_figures(result):
     bench_inode.chain_figures(result)
     assert result.data["figures"]["nodes_vs_random_worst_base"] == 2
     assert result.data["figures"]["nodes_per_counted_hit"] == 1.5
-
-
-def test_tables_of_a_whole_result(capsys):
-    """What `make bench-inode` prints in the end, of the result that is stored."""
-    bench_inode.show(stored.Results(*stored.machines()).get("inode"))
-    assert "create, tmpfs, 4 " in capsys.readouterr().out
