@@ -53,7 +53,7 @@ VARIABLES = {
     "DESTDIR": Variable("DESTDIR=", "put before PREFIX"),
     "KEEP": Variable(
         "KEEP=1",
-        "store the figures there; test-long: store which tests passed, in build/",
+        "store them in results/figures.csv; test-long: store in build/ which tests passed",
         switch=True,
     ),
     "TESTS": Variable("TESTS='...'", "only these files, or words for pytest"),
