@@ -1,9 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Benchmarks: a runner, one form of result, and the tools that measure."""
-
-import sys
-
-from common import ROOT
-
-# What hashstats knows of a kernel's memory and types.
-sys.path.append(str(ROOT / "tools/hashstats"))
+"""Benchmarks: a folder for each, and what they share in lib/."""

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from common import BUILD, DISK_FULL, ROOT, Failure, die
 from common.settings import SETTINGS, VARIABLES
 
+sys.path.append(str(ROOT))  # the package `bench`
+
 # Errors of a file that say what the user must change.
 FILE_ERRORS = {
     errno.EACCES,
@@ -32,7 +34,7 @@ class Target(NamedTuple):
 
 
 BENCH = Target(
-    "bench.run:bench",
+    "bench.lib.run:bench",
     "every benchmark, one after the other; make bench-NAME one of them ({benchmarks})",
     "QUICK LONG",
 )
@@ -113,7 +115,9 @@ GROUPS: tuple[dict[str, Target], ...] = (
         ),
         "uninstall-tools": Target("tool.install:uninstall", "remove them", "PREFIX DESTDIR"),
         "bench": BENCH,
-        "bench-compare": Target("bench.run:compare", "compare the last two runs of each benchmark"),
+        "bench-compare": Target(
+            "bench.lib.run:compare", "compare the last two runs of each benchmark"
+        ),
         "figures": Target(
             "report.figures:figures",
             "compare the newest run of each benchmark with results/figures.csv",
@@ -139,7 +143,7 @@ WIDTH, INDENT = 90, 21
 
 def benchmarks() -> list[str]:
     """Names for make bench-NAME."""
-    return sorted(path.stem for path in (ROOT / "harness/bench/cases").glob("[a-z]*.py"))
+    return sorted(path.parent.name for path in ROOT.glob("bench/*/case.py"))
 
 
 def entry(shown: str, text: str) -> str:

@@ -1,23 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Atomic operations for n pages of a file, one by one and all together.
-
-Table 5 of the paper of 2005 on the page cache: to lock n pages takes 2n atomic
-operations page by page under a spin lock, 3n under a read-write lock, and n + 1
-or n + 2 when they are looked up together.  Today the lookup takes no lock, and
-references remain.  bench-src/guest/batches.c does one
-operation on n pages in either way, on one emulated processor, and a plugin
-counts each atomic instruction of the kernel outside interrupts.
-
-Reads of one file by several threads, Table 3, are in bench-readers.
-"""
+"""Atomic operations on n pages of a file, one by one and in a batch."""
 
 from typing import NamedTuple
 
-from bench import symbol_counts
-from bench.jobs import PAGE_HASH, check_page_hash, count_guest
-from bench.record import table
-from bench.sides import TITLES, check_counting, kernel_of, note_kernels
-from bench.symbols import USER
+from bench.lib import symbol_counts
+from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
+from bench.lib.jobs import PAGE_HASH, check_page_hash, count_guest
+from bench.lib.record import table
+from bench.lib.sides import TITLES, check_counting, kernel_of, note_kernels
+from bench.lib.symbols import USER
 from common import die, step
 from common.packages import ensure_packages
 from kernel import build, variants
@@ -120,6 +111,18 @@ def measured(result):
     """The cases of a result, in their order."""
     found = (Case(*(one[name] for name in Case._fields)) for one in result.runs("atomics"))
     return list(dict.fromkeys(found))
+
+
+BENCH = Benchmark(
+    seconds=(30, 90, 600),
+    loads=LOADS,
+    figures=(
+        Figure("atomics_per_page_*", "atomics", NOISY),
+        Figure("atomics_*", "ratio", NOISY),
+        Figure("aa_atomics_*", "ratio", NOISY),
+        Figure("index_lock_per_page_*", "acquisitions", EXACT),
+    ),
+)
 
 
 def measure(result, load):

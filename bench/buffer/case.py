@@ -1,47 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Buffers of a block device, found by a hash table: base and series.
-
-bench-src/guest/metadata.c runs on ext4 with blocks of 1 and of 4 KiB, on
-a RAM disk, so that no disk causes waits.  Instructions are those of the kernel
-on one processor, without those of the clock; they are exact except for the
-time of the journal's commits.  Seconds are taken in guests of their own, and
-are noise under emulation.
-
-One lookup after a miss of the LRU is measured with symbolic links that fill a
-block each, all in memory.  A stat through such a link looks its block up once,
-in atomic context; readlink() does so once, in a caller that can sleep.  There
-are two figures:
-
-  lookup  all instructions of one lookup: those of fs/buffer.c and
-          fs/buffer_hash.c, which include the search of the LRU and the
-          insertion into it, and those of their callees in the page cache and
-          the XArray.  Locks, which other code takes too, count by the excess
-          over the same load where the LRU hits.  The callers and ext4's own
-          work are not included.
-  miss    the excess of the same operation in the whole kernel where the LRU
-          misses over one where its first entry hits: no choice of symbols.
-
-Lock acquisitions come from /proc/lock_stat in kernels that have it.  Lookups in
-the same guest are counted by executions: in the base by calls of the page
-cache, in the series by calls of the table.  Contentions mean little where
-processors take turns.
-"""
+"""Buffers of a block device, found by a hash table."""
 
 import statistics
 from typing import NamedTuple
 
-from bench import lockstat, symbol_counts
-from bench.jobs import count_guest, fields, mkfs_ext4, run_guest, split_counters
-from bench.record import table
-from bench.rounds import alternate, furthest
-from bench.sides import (
+from bench.lib import lockstat, symbol_counts
+from bench.lib.benchmark import EXACT, NEAR, NOISY, Benchmark, Figure
+from bench.lib.jobs import count_guest, fields, mkfs_ext4, run_guest, split_counters
+from bench.lib.record import table
+from bench.lib.rounds import alternate, furthest
+from bench.lib.sides import (
     build_kernels,
     build_lockstat_kernels,
     check_counting,
     kernel_of,
     note_machine,
 )
-from bench.symbols import clock_functions, functions_of
+from bench.lib.symbols import clock_functions, functions_of
 from common import die, step
 from guest import hashstats_file
 
@@ -105,6 +80,16 @@ LOADS = {
     "usual": Load(50_000, 20_000, 8000, ("base", "ours", "again"), 5000, 1),
     "long": Load(50_000, 100_000, 8000, ("base", "ours", "again", "ours-again"), 50_000, 5),
 }
+BENCH = Benchmark(
+    seconds=(90, 480, 7200),
+    loads=LOADS,
+    figures=(
+        Figure("*_contentions_*", "contentions", NOISY),
+        Figure("*_acquisitions_*", "acquisitions", EXACT),
+        Figure("insn_*", "ratio", NEAR),
+        Figure("*_rate_*", "share", EXACT),
+    ),
+)
 
 
 def measure(result, load):

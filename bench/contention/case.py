@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Nanoseconds of operations that CPUs do at the same time, each on its own objects.
-
-User-mode Linux runs each CPU as a thread of the host, natively, so that locks
-and cache lines are contended for as on a real machine.  Linux 6.12 has one CPU
-there, so this needs BASE=7.3.
-"""
+"""Operations that CPUs do at the same time, each on its own objects."""
 
 import os
 import re
 import statistics
 
-from bench import usermode
-from bench.record import table
-from bench.rounds import run_turns
-from bench.sides import note_kernels
+from bench.lib import usermode
+from bench.lib.benchmark import NOISY, Benchmark, Figure
+from bench.lib.record import table
+from bench.lib.rounds import run_turns
+from bench.lib.sides import note_kernels
 from common import die
 from guest import uml
 from kernel import variants
@@ -44,6 +40,12 @@ LIMIT = 120
 LOADS = {"quick": (2, 100), "usual": (9, 300), "long": (25, 1000)}
 
 RESULT = re.compile(r"^contention_bench: op (\w+) threads (\d+) done \d+ ps (\d+)$", re.M)
+BENCH = Benchmark(
+    seconds=(10, 120, 1200),
+    loads=LOADS,
+    figures=(Figure("*", "ratio", NOISY),),
+    base="7.3",
+)
 
 
 def measure(result, load):
@@ -72,7 +74,7 @@ def build_all():
     """{kernel: build}"""
     base, ours = variants.base_commit(), compose.compose()
     return {
-        name: uml.kernel("contention_bench", f"contention-{name}", commit, fragments=[config])
+        name: uml.kernel("contention", f"contention-{name}", commit, fragments=[config])
         for name, commit, config in (("base", base, CONFIG), ("ours", ours, OURS))
     }
 

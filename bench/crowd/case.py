@@ -1,27 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Users, quotas, timers, cgroups, sockets, files... in a crowd: base and series.
-
-bench-src/guest/crowd.c makes a crowd grow and carries out operations at
-each size.  Instructions are counted on one processor: those of the functions
-that look something up in the table, and those of the whole kernel.  Seconds are
-taken in guests of their own.
-
-Where an object needs a process, a crowd has 10,000: 100,000 would take more
-memory than a guest has here.  What RCU frees later does not count as part of a
-lookup: its cost does not depend on the table.
-
-The crowds in KEPT fill tables that the series leaves as they are.  They run on
-the base alone, with the options in configs/test/crowd.config.
-"""
+"""Operations among many users, timers, cgroups, sockets and files."""
 
 import statistics
 from typing import NamedTuple
 
-from bench import record, symbol_counts
-from bench.jobs import count_guest, run_guest
-from bench.record import FOLDER, table
-from bench.rounds import alternate, furthest
-from bench.sides import build_kernels, check_counting, kernel_of, note_machine
+from bench.lib import record, symbol_counts
+from bench.lib.benchmark import NEAR, NOISY, Benchmark, Figure
+from bench.lib.jobs import count_guest, run_guest
+from bench.lib.record import FOLDER, table
+from bench.lib.rounds import alternate, furthest
+from bench.lib.sides import build_kernels, check_counting, kernel_of, note_machine
 from common import die, step
 from kernel import build, variants
 
@@ -218,6 +206,19 @@ LOADS = {
     "usual": Load((SMALL, MANY, MOST), 1, TWICE, kept=KEPT_SIZES),
     "long": Load((SMALL, 1000, MANY, MOST), 3, TWICE, kept=KEPT_SIZES),
 }
+BENCH = Benchmark(
+    seconds=(130, 800, 7400),
+    loads=LOADS,
+    figures=(
+        Figure("ucounts_*", "ratio", NOISY),
+        Figure("ksm_mm_*", "ratio", NOISY),
+        Figure("khugepaged_mm_*", "ratio", NOISY),
+        Figure("worst_*", "ratio", NOISY),
+        Figure("kept_*", "ratio", NOISY),
+        Figure("uid_*_at_128_buckets", "ratio", NOISY),
+        Figure("*", "ratio", NEAR),
+    ),
+)
 
 
 def measure(result, load):

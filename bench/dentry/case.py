@@ -1,24 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Size of the dentry table, and how eagerly the dentry cache is shrunk.
-
-Table 4 of "Linux Kernel Hash Table Behavior" (2000) on today's code: kernels of
-user-mode Linux time lookups with tables of 1/64 to 4 times the default size.
-A small table leaves more of the processor's cache to other data; a large one
-has short chains.
-
-The "shrink" kernels of that table are today's vfs_cache_pressure: the same
-kernels, with little memory, run a load that uses some names often and others
-once, and reads through a large file.
-"""
+"""Size of the dentry table, and how eagerly the dentry cache is shrunk."""
 
 import re
 import statistics
 from fractions import Fraction
 from typing import NamedTuple
 
-from bench import record, usermode
-from bench.record import FOLDER, table
-from bench.rounds import alternate, run_turns
+from bench.lib import record, usermode
+from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
+from bench.lib.record import FOLDER, table
+from bench.lib.rounds import alternate, run_turns
 from common import die
 from guest import uml
 from series import compose
@@ -73,11 +64,27 @@ PRESSURE = re.compile(
 BUCKETS = re.compile(r"^dentry_bench: buckets (\d+)$", re.M)
 
 PICTURE = FOLDER / "dentry.png"
+BENCH = Benchmark(
+    seconds=(60, 230, 1200),
+    loads=LOADS,
+    figures=(
+        Figure("nodes_*", "nodes", EXACT),
+        Figure("ns_default_*", "ns", NOISY),
+        Figure("*_names_*", "names", NOISY),
+        Figure("*_pages_*", "pages", NOISY),
+        Figure("pressure_nodes_*", "nodes", NOISY),
+        Figure("*_ratio_*", "ratio", NOISY),
+        Figure("pressure_lookup_ns_*", "ns", NOISY),
+        Figure("best_size_*", "share of the default", NOISY),
+        Figure("*", "ratio", NOISY),
+    ),
+    base="6.12",
+)
 
 
 def measure(result, load):
     """Measure, compute the figures and print the tables."""
-    kernel = uml.kernel("dentry_bench", "dentry-patched", compose.compose())
+    kernel = uml.kernel("dentry", "dentry-patched", compose.compose())
     result.kernel(kernel)
     time_sizes(result, kernel, load)
     press(result, kernel, load)

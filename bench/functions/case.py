@@ -1,22 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Hash functions of 25 years on the keys of a running kernel.
-
-The guest's kernel has bench-src/kernel/hash_keys built in.  It unpacks a
-part of its own source on an ext4, creates, looks up and renames files on
-another, reads and lists all files, and then shows the keys of the pages,
-buffers, names and inodes in its memory.  On the host,
-bench-src/host/hash_functions.c applies the functions of CITI TR 00-1,
-of mainline and of the series to these keys, with tables of 2^8 to 2^20 buckets,
-and to keys like those of the paper (citi_keys.py).
-
-Only the nanoseconds of a hash depend on time.  The program's copies of the
-functions are checked against the kernel: it must get the results that the guest
-shows for some keys, and the chains computed from the keys must be those of the
-kernel's tables.
-
-Mainline has no table of pages and none of buffers today.  hash_64() of the sum
-of both words, which hash_long() and hash_ptr() are, takes its place.
-"""
+"""Hash functions of 25 years on the keys of a running kernel."""
 
 import re
 import shlex
@@ -25,11 +8,13 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import citi_keys, record
-from bench.jobs import mkfs_ext4, run_guest
-from bench.record import table
-from bench.rounds import remaining
-from bench.sides import note_machine
+from bench.functions import citi_keys
+from bench.lib import record
+from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
+from bench.lib.jobs import mkfs_ext4, run_guest
+from bench.lib.record import table
+from bench.lib.rounds import remaining
+from bench.lib.sides import note_machine
 from common import ROOT, die, run, step
 from guest import hashstats_file, initramfs, uml
 from kernel import build
@@ -127,6 +112,20 @@ def papers():
     }
 
 
+BENCH = Benchmark(
+    seconds=(10, 100, 400),
+    loads=LOADS,
+    figures=(
+        Figure("*_keys", "keys", NOISY),
+        Figure("paper_*_longest", "entries", EXACT),
+        Figure("paper_*", "ratio", EXACT),
+        Figure("constant_*_far", "ratio", EXACT),
+        Figure("*_ns", "ns", NOISY),
+        Figure("*", "ratio", NOISY),
+    ),
+)
+
+
 def measure(result, load):
     """Measure, compute the figures and print the tables."""
     kernel = build_kernel()
@@ -152,7 +151,7 @@ def build_kernel():
     return build.build(
         "patched-keys",
         build.GUEST,
-        uml.with_bench("hash_keys", compose.compose()),
+        uml.with_bench("functions", compose.compose()),
         targets=("vmlinux",),
     )
 

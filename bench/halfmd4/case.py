@@ -1,30 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Nanoseconds to hash the name of a directory entry: base and series.
-
-fs/ext4/hash.c of both is built with the flags of a kernel and runs natively in
-user space (bench-src/host/dirhash/dirhash_bench.c), alternated in one
-program; no kernel runs.  A second build has retpolines, since the base makes an
-indirect call for each 32 bytes.
-
-The figures are times of the series divided by the base's: below 1 is faster,
-0.714 is 1.4 times as fast.  ratio_N is half-MD4 with char signed, as file
-systems made on x86 have it, for independent names of N bytes; with the prefix
-
-  chain_      each name waits for the hash of the last one
-  unsigned_   with char unsigned, as file systems made on other machines
-  tea_        TEA in place of half-MD4
-  retpoline_  as above, with retpolines
-
-and with `mixed` for N names of 1 to 32 bytes that follow each other at random.
-ratio_worst_to_16 is the worst of all hashes, ways and compilers up to 16 bytes,
-and aa_ratio_worst the base divided by itself, where that is furthest from 1.
-"""
+"""Time to hash the name of a directory entry."""
 
 import re
 
-from bench import dirhash, record
-from bench.record import FOLDER, table
-from bench.rounds import furthest
+from bench.halfmd4 import dirhash
+from bench.lib import record
+from bench.lib.benchmark import NOISY, Benchmark, Figure
+from bench.lib.record import FOLDER, table
+from bench.lib.rounds import furthest
 from common import BUILD, die, run, step
 from kernel import variants
 from series import compose, source
@@ -52,6 +35,11 @@ LOADS = {"quick": 20, "usual": 200, "long": 1000}
 LINE = re.compile(
     r"hash (\w+) how (\w+) length (\d+) base (\S+) again (\S+) "
     r"ours (\S+)"
+)
+BENCH = Benchmark(
+    seconds=(15, 160, 700),
+    loads=LOADS,
+    figures=(Figure("*", "ratio", NOISY),),
 )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """fs/ext4/hash.c of the base and of the series, built unchanged in user space.
 
-bench-src/host/dirhash/ext4.h stands for the kernel's headers.  The
+bench/halfmd4/dirhash/ext4.h stands for the kernel's headers.  The
 programs beside it are linked with the base twice and the series once.
 """
 
@@ -14,7 +14,7 @@ from guest import initramfs, uml
 from series import compose, source
 
 FILE = "fs/ext4/hash.c"
-TOOLS = initramfs.BENCHES / "host" / "dirhash"
+TOOLS = Path(__file__).parent / "dirhash"
 FOLDER = BUILD / "dirhash"
 INCLUDE = re.compile(r"^#include <([\w/.]+)>$", re.M)
 # The flags of an x86-64 kernel that change its code.

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The cost of /proc/hashstats: a read of it, and each lookup of a name."""
+"""The cost of /proc/hashstats: of a read, and of each lookup of a name."""
 
 import statistics
 from itertools import chain
 from typing import Any, NamedTuple
 
-from bench import symbol_counts
-from bench.jobs import count_guest, fields, run_guest
-from bench.record import table
-from bench.sides import build_kernels, check_counting, note_machine
+from bench.lib import symbol_counts
+from bench.lib.benchmark import EXACT, NEAR, NOISY, Benchmark, Figure
+from bench.lib.jobs import count_guest, fields, run_guest
+from bench.lib.record import table
+from bench.lib.sides import build_kernels, check_counting, note_machine
 from common import die, step
 from guest import hashstats_file, vm
 
@@ -67,6 +68,17 @@ class Load(NamedTuple):
 
 
 LOADS = {"quick": Load(5, 2, 5), "usual": Load(21, 2, 10), "long": Load(101, 5, 50)}
+BENCH = Benchmark(
+    seconds=(30, 60, 900),
+    loads=LOADS,
+    figures=(
+        Figure("read_ms_*", "ms", NOISY),
+        Figure("longest_stretch_us*", "us", NOISY),
+        Figure("table_bytes_share_*", "share of memory", EXACT),
+        Figure("*_ratio*", "ratio", NEAR),
+        Figure("dentry_insn_*", "instructions", NEAR),
+    ),
+)
 
 
 def measure(result, load):

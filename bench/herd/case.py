@@ -1,33 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Herds: 512 threads that wait for one slow disk, and who is woken for whom.
-
-The four phases of tiobench and three herds (bench-src/guest/herd.c) run
-with the base kernel, with the series, and with the series at the base's 256
-queues, which tells the effect of the filter from that of the size.  Times are
-taken with counters off.  Wakeups are counted in guests of their own; the base's
-kernel has counters patched in for that (kernel/variants.py).
-
-Processor time differs between two rounds of one kernel: how often a task must
-wait depends on when the disk answers. So instructions are counted as well, on
-one processor: those of the kernel, and those of the code that finds pages and
-buffers and waits for them (CODE), which the series changes.
-"""
+"""512 threads that wait for one slow disk, and which of them are woken in vain."""
 
 import re
 import shutil
 import statistics
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import symbol_counts
-from bench.jobs import UUID, fields, split_counters
-from bench.record import table
-from bench.rounds import alternate, paired
-from bench.sides import build_kernels, note_machine
-from bench.symbols import clock_functions, functions_of
+from bench.lib import symbol_counts
+from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
+from bench.lib.jobs import UUID, fields, split_counters
+from bench.lib.record import table
+from bench.lib.rounds import alternate, paired
+from bench.lib.sides import build_kernels, note_machine
+from bench.lib.symbols import clock_functions, functions_of
 from common import die, run, step
 from guest import hashstats_file, vm
-from kernel import variants
+from kernel import build, variants
+from series import extra_patch, source
 
+HERE = Path(__file__).parent
 MACHINE: dict[str, Any] = {"mem": "4G", "cpus": 2}
 THREADS = 512
 SMALL = "hash_entries=folio_wait:256,bit_wait:256"
@@ -78,12 +70,22 @@ LOADS = {
     "usual": Load(rounds=2, countings=1, blocks=64, ops=8, insns=5),
     "long": Load(rounds=7, countings=2, blocks=512, ops=32, insns=9),
 }
+BENCH = Benchmark(
+    seconds=(100, 1200, 7800),
+    loads=LOADS,
+    figures=(
+        Figure("foreign_calls_per_wake_base", "calls", NOISY),
+        Figure("foreign_calls_per_wake*", "calls", EXACT),
+        Figure("foreign_examined_*", "entries", NOISY),
+        Figure("*", "ratio", NOISY),
+    ),
+)
 
 
 def measure(result, load):
     """Measure, compute the figures and print the tables."""
     base, ours = build_kernels(result).values()
-    counted = variants.base_counting_wakeups()
+    counted = counted_base()
     result.kernel(counted)
     note_machine(result, ours)
     for number in range(load.countings):
@@ -97,6 +99,13 @@ def measure(result, load):
     if load.insns:
         instruction_figures(result)
     show(result)
+
+
+def counted_base() -> build.Build:
+    """The base with counters for its hashed wait queues."""
+    patches = [HERE / f"count-wakeups{of}.patch" for of in ("", f"-{source.base_name()}")]
+    commit = extra_patch.commit(variants.base_commit(), f"Linux {source.version()}", *patches)
+    return build.build("base-counted", variants.BASE, commit)
 
 
 def sides(base, ours):

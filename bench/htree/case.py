@@ -1,40 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One large directory of ext4 with each of its hashes: leaves and instructions.
-
-bench-src/guest/htree.c creates the files of one directory and looks them
-up when names and inodes are not in memory.  Then it removes a random file and
-creates another, as often as there are files, and in a longer churn MORE times as
-often.  Names follow several patterns;
-the file system is on a RAM disk, with blocks of 4 KiB and without a journal.
-
-The leaves are read with debugfs (htree_dump): the bytes that the entries in use
-need, by leaf.  Instructions are those of the kernel on one processor, without
-those of the clock.  Base and series must leave the same directory: in each leaf
-the same names with the same hashes at the same places.
-
-The figures are, for each hash H and pattern P:
-
-  fill_H_P, fill_churned_H_P  bytes filled of a leaf's 4096, before and after
-                              the removals
-  fill_more_H_P               after those of the longer churn
-  insn_PHASE_H_P              instructions of an operation of the series
-  insn_ratio_PHASE_H_P        the same divided by the base's
-  insn_hash_H_P               instructions of fs/ext4/hash.c in one create of
-  insn_hash_base_H_P          the series and of the base
-
-and insn_aa_ratio_worst, the base divided by itself, furthest from 1.
-"""
+"""One large directory of ext4 with each of its hashes: leaves and instructions."""
 
 import hashlib
 import re
 from typing import NamedTuple
 
-from bench import symbol_counts
-from bench.jobs import count_guest, mkfs_ext4
-from bench.record import table
-from bench.rounds import furthest, run_jobs
-from bench.sides import build_kernels, check_counting, kernel_of
-from bench.symbols import clock_functions, functions_of
+from bench.lib import symbol_counts
+from bench.lib.benchmark import EXACT, NEAR, Benchmark, Figure
+from bench.lib.jobs import count_guest, mkfs_ext4
+from bench.lib.record import table
+from bench.lib.rounds import furthest, run_jobs
+from bench.lib.sides import build_kernels, check_counting, kernel_of
+from bench.lib.symbols import clock_functions, functions_of
 from common import die
 
 # As tune2fs calls them; the number is that on the disk.
@@ -83,6 +60,17 @@ class Cell(NamedTuple):
     kernel: str  # base, ours (the series) or again
     hash: str
     pattern: str
+
+
+BENCH = Benchmark(
+    seconds=(45, 1000, 6600),
+    loads=LOADS,
+    figures=(
+        Figure("fill_*", "bytes", EXACT),
+        Figure("*_ratio_*", "ratio", NEAR),
+        Figure("insn_*", "instructions", NEAR),
+    ),
+)
 
 
 def measure(result, load):

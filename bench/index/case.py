@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Nanoseconds of an index of pages: XArray, page hash, other structures.
-
-Three parts, each in kernels of its own: "xarray" is lib/xarray.c operation by
-operation, "pages" is filemap_get_entry() on one file, "structures" compares
-the XArray with other structures on the same keys.
-"""
+"""Time of an index of pages: XArray, page hash, other structures."""
 
 import re
 
-from bench import record, usermode
-from bench.jobs import PAGE_HASH
-from bench.record import FOLDER, table
-from bench.rounds import run_turns
-from bench.sides import note_kernels
+from bench.lib import record, usermode
+from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
+from bench.lib.jobs import PAGE_HASH
+from bench.lib.record import FOLDER, table
+from bench.lib.rounds import run_turns
+from bench.lib.sides import note_kernels
 from common import die
 from guest import uml
 from kernel import variants
@@ -73,6 +69,14 @@ FIRST_FILL = re.compile(r"^index_bench: index (\w+) bits (\d+) first_fill_ps (\d
 NAMES = ("index", "op", "how", "order", "bits")
 
 PICTURE = FOLDER / "index.png"
+BENCH = Benchmark(
+    seconds=(30, 220, 3600),
+    loads=LOADS,
+    figures=(
+        Figure("bytes_*", "bytes", EXACT),
+        Figure("*", "ratio", NOISY),
+    ),
+)
 
 
 def measure(result, load):
@@ -90,7 +94,7 @@ def build_all():
     """{kernel: build}"""
     base, ours = variants.base_commit(), compose.compose()
     return {
-        name: uml.kernel("index_bench", f"index-{name}", commit, fragments=config)
+        name: uml.kernel("index", f"index-{name}", commit, fragments=config)
         for name, commit, config in (("base", base, []), ("patched", ours, [OURS]))
     }
 

@@ -1,15 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The inode table under bench-src/guest/inodes.c: base and series.
-
-Four measurements, each in guests of its own: instructions of fs/inode.c for
-each create, stat, unlink and open by handle, on one processor; operations a
-second; acquisitions of the hash locks, in kernels with lock_stat (see
-lockstat.py); and nodes per lookup.  Those come from /proc/hashstats and from a
-walk of the stopped guest's memory from outside, which works for the base too.
-
-The distribution of the base's function depends on the address of the super
-block, so every draw mounts some other file systems first, which shifts it.
-"""
+"""The inode table: instructions, operations a second, locks and nodes."""
 
 import json
 import os
@@ -18,17 +8,18 @@ import statistics
 import subprocess
 from typing import Any, NamedTuple
 
-from bench import lockstat, sides, symbol_counts
-from bench.jobs import count_guest, fields, mkfs_ext4, run_guest, split_counters
-from bench.record import table
-from bench.rounds import alternate, furthest, paired
-from bench.sides import (
+from bench.lib import lockstat, sides, symbol_counts
+from bench.lib.benchmark import NEAR, NOISY, Benchmark, Figure
+from bench.lib.jobs import count_guest, fields, mkfs_ext4, run_guest, split_counters
+from bench.lib.record import table
+from bench.lib.rounds import alternate, furthest, paired
+from bench.lib.sides import (
     build_kernels,
     build_lockstat_kernels,
     check_counting,
     note_machine,
 )
-from bench.symbols import functions_of
+from bench.lib.symbols import functions_of
 from common import ROOT, die, step
 from guest import hashstats_file, vm
 
@@ -64,6 +55,18 @@ LOADS = {
     "usual": Load(draws=1, again=2, rounds=1, files=2000, crowd=2 * BUCKETS),
     "long": Load(draws=8, again=2, rounds=5, files=8000, crowd=2 * BUCKETS),
 }
+BENCH = Benchmark(
+    seconds=(80, 150, 7200),
+    loads=LOADS,
+    figures=(
+        Figure("ops_ratio_*", "ratio", NOISY),
+        Figure("*lock_share*", "share", NOISY),
+        Figure("lock_acquisitions_*", "acquisitions", NOISY),
+        Figure("insn_total_*", "ratio", NOISY),
+        Figure("nodes_per_counted_hit", "nodes", NEAR),
+        Figure("*", "ratio", NEAR),
+    ),
+)
 
 
 def measure(result, load):

@@ -4,8 +4,8 @@
 import re
 from typing import Any
 
-from bench import symbol_counts
-from bench.record import Result
+from bench.lib import symbol_counts
+from bench.lib.record import Result
 from common import die
 from guest import vm
 

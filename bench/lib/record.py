@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.lib.benchmark import Benchmark
 from common import BUILD, ROOT, Failure, die, run
 from common.packages import ensure_packages
 from guest import limits
@@ -44,8 +45,8 @@ class Kept:
 class Result(Kept):
     """Collects what a benchmark finds; save() writes it."""
 
-    def __init__(self, name: str, size: str) -> None:
-        self.name = name
+    def __init__(self, name: str, size: str, benchmark: Benchmark) -> None:
+        self.name, self.benchmark = name, benchmark
         self.start = time.monotonic() - sum(build.COMPILING)
         super().__init__(
             {
@@ -57,6 +58,7 @@ class Result(Kept):
                 "commands": {},
                 "runs": [],
                 "figures": {},
+                "details": {},
             }
         )
 
@@ -81,8 +83,24 @@ class Result(Kept):
     def run(self, kind: str, **values: Any) -> None:
         self.data["runs"].append({"kind": kind, **values})
 
-    def figure(self, name: str, value: float) -> None:
+    def figure(
+        self,
+        name: str,
+        value: float,
+        mainline: float | None = None,
+        series: float | None = None,
+        control: float | None = None,
+    ) -> None:
+        """Note a figure: its value, and what the value was computed from.
+
+        control is the ratio of mainline to itself in the same run.
+        """
+        of = {"mainline": mainline, "series": series, "control": control}
         self.data["figures"][name] = round(value, 6)
+        self.data["details"][name] = {
+            "unit": self.benchmark.figure(name).unit,
+            **{key: round(one, 6) for key, one in of.items() if one is not None},
+        }
 
     def save(self) -> Path:
         """Write NAME.json, and a copy that no later run overwrites.
@@ -208,8 +226,8 @@ def draw(name: str, pictures: Sequence[Path], rows: Any) -> None:
             picture.parent.mkdir(parents=True, exist_ok=True)
             # Debian's matplotlib is a module of Debian's Python only.
             run(
-                ["/usr/bin/python3", "-m", f"bench.pictures.{name}", picture],
-                cwd=ROOT / "harness",
+                ["/usr/bin/python3", "-m", f"bench.lib.pictures.{name}", picture],
+                cwd=ROOT,
                 input=json.dumps(rows),
                 what="drawing",
             )

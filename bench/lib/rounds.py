@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from bench.record import Kept
+from bench.lib.record import Kept
 from common import step
 
 

@@ -1,107 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0
 """make bench and make bench-NAME: measure, print tables, keep the result.
 
-make bench-compare compares the last two results of each benchmark.
+make bench-compare compares the last two results of each benchmark.  Each folder of
+bench/ with a case.py is a benchmark.
 """
 
-import re
+import importlib
 import sys
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
-from bench.cases import (
-    atomics,
-    buffer,
-    contention,
-    crowd,
-    dentry,
-    functions,
-    halfmd4,
-    hashstats,
-    herd,
-    htree,
-    index,
-    inode,
-    lines,
-    mbcache,
-    multiuser,
-    readers,
-    spread,
-    wake,
-    xattr,
-)
-from bench.record import Result, kept, newest, table
+from bench.lib.benchmark import EXACT, NEAR, NOISY, Benchmark
+from bench.lib.record import Result, kept, newest, table
 from common import ROOT, Failure, die, flag
 from common.packages import ensure_packages
 from guest import vm
 from series import source
 
-
-class Benchmark(NamedTuple):
-    """Seconds of each size without builds, on two processors without KVM.
-
-    Three patterns say how figures repeat.  `noisy` matches figures that change
-    from run to run: times, what concurrent processors do, and keys that are
-    addresses.  `near` matches figures that repeat to 1 %: instructions, and
-    what depends on the order of tasks.  All other figures repeat exactly.
-    `base` is the one that alone can run it.
-    """
-
-    module: ModuleType
-    quick: int
-    usual: int
-    long: int
-    noisy: str = ""
-    near: str = r".*insn"
-    base: str = ""
+SIZES = ("quick", "usual", "long")
+CLOSE = 0.01
 
 
-NEAR = 0.01
+def found() -> dict[str, Benchmark]:
+    """The benchmarks in the order of `make bench`: the shortest first."""
+    names = sorted(path.parent.name for path in ROOT.glob("bench/*/case.py"))
+    every = {name: case(name).BENCH for name in names}
+    return dict(sorted(every.items(), key=lambda item: item[1].seconds[1]))
 
-# In the order of `make bench`: the shortest first.
-BENCHMARKS = {
-    "spread": Benchmark(spread, 2, 250, 800, r"ns_ratio"),
-    # The keys of a guest are addresses, which depend on earlier allocations.
-    "functions": Benchmark(
-        functions,
-        10,
-        100,
-        400,
-        r"(page|buffer|dentry|name|inode)_|hash_|pair_|"
-        r"const_|random_|constant_\w+_worst$",
-    ),
-    "halfmd4": Benchmark(halfmd4, 15, 160, 700, r".*"),
-    "contention": Benchmark(contention, 10, 120, 1200, r".*", base="7.3"),
-    "mbcache": Benchmark(mbcache, 20, 40, 600, r".*"),
-    "hashstats": Benchmark(hashstats, 30, 60, 900, r"read_ms|longest_stretch"),
-    # Linux 7.3 lets no other file add an entry to the queue of a folio.
-    "wake": Benchmark(wake, 70, 250, 1300, r"(?!boot_size)", base="6.12"),
-    # With so few operations, the total includes many instructions of the clock.
-    "inode": Benchmark(inode, 80, 150, 7200, r"ops_ratio|.*lock|insn_total", near=r".*insn|nodes"),
-    "xattr": Benchmark(xattr, 90, 900, 21600, r"seconds", near=r".*insn|disk"),
-    # The ucounts, ksm and khugepaged tables hash addresses.
-    "crowd": Benchmark(
-        crowd,
-        130,
-        800,
-        7400,
-        r"ucounts|ksm_mm|khugepaged_mm|worst|kept_|"
-        r"uid_.*_at_128_buckets",
-        near=r".*",
-    ),
-    "herd": Benchmark(herd, 100, 1200, 7800, r"(?!foreign_calls_per_wake(_256)?$)"),
-    "htree": Benchmark(htree, 45, 1000, 6600),
-    "index": Benchmark(index, 30, 220, 3600, r"(?!bytes)"),
-    "buffer": Benchmark(buffer, 90, 480, 7200, r".*contentions"),
-    # Linux 7.3 hides vfs_cache_pressure from other files.
-    "dentry": Benchmark(dentry, 60, 230, 1200, r"(?!nodes)", base="6.12"),
-    "atomics": Benchmark(atomics, 30, 90, 600, r"(aa_)?atomics"),
-    "lines": Benchmark(lines, 400, 1500, 5400),
-    "multiuser": Benchmark(multiuser, 110, 1200, 6000, r"scripts|throughput|nodes"),
-    "readers": Benchmark(
-        readers, 80, 500, 5400, r"(mapped_)?readers_ratio|random_read_hash|.*lock"
-    ),
-}
+
+def case(name: str) -> Any:
+    return importlib.import_module(f"bench.{name}.case")
+
+
+BENCHMARKS = found()
 
 
 def size() -> str:
@@ -114,16 +44,18 @@ def size() -> str:
 def measure(name: str) -> None:
     """Run a benchmark, which fills a Result and prints its tables."""
     ensure_packages("source", "build", "boot")
-    base = BENCHMARKS[name].base
-    if base not in ("", source.base_name()):
-        die(f"bench-{name}: Linux {source.base_name()} cannot run it; accepted: BASE={base}")
-    result = Result(name, size())
-    module = BENCHMARKS[name].module
-    module.measure(result, module.LOADS[size()])
+    benchmark = BENCHMARKS[name]
+    if benchmark.base not in ("", source.base_name()):
+        die(
+            f"bench-{name}: Linux {source.base_name()} cannot run it; "
+            f"accepted: BASE={benchmark.base}"
+        )
+    result = Result(name, size(), benchmark)
+    case(name).measure(result, benchmark.loads[size()])
     path = result.save()
     print("\n  figures")
     for figure, value in result.data["figures"].items():
-        print(f"    {figure}: {value:g}")
+        print(f"    {figure}: {value:g} {benchmark.figure(figure).unit}")
     print(f"  written: {path.relative_to(ROOT)}")
 
 
@@ -132,7 +64,7 @@ def bench(name: str) -> int:
     if name == "all":
         return every()
     if name not in BENCHMARKS:
-        die(f"bench-{name}: expected one of {', '.join(BENCHMARKS)}")
+        die(f"bench-{name}: expected one of {', '.join(sorted(BENCHMARKS))}")
     try:
         measure(name)
     except vm.GuestError as error:
@@ -148,7 +80,8 @@ def every() -> int:
     for number, name in enumerate(wanted):
         left = sum(map(seconds, wanted[number:]))
         print(
-            f"\n== bench-{name}, {number + 1} of {len(wanted)}, about "
+            f"\n== bench-{name}, {number + 1} of {len(wanted)}: {case(name).__doc__.rstrip('.')}\n"
+            f"   about "
             f"{duration(seconds(name))} of {duration(left)} left, without builds"
         )
         try:
@@ -164,9 +97,9 @@ def every() -> int:
 
 
 def seconds(name: str) -> float:
-    """As long as the last run on this machine, or else as in BENCHMARKS."""
+    """As long as the last run on this machine, or else as declared."""
     last = newest(name, size=size())
-    return last["seconds"] if last else getattr(BENCHMARKS[name], size())
+    return last["seconds"] if last else BENCHMARKS[name].seconds[SIZES.index(size())]
 
 
 def duration(value: float) -> str:
@@ -204,14 +137,14 @@ def differences(
     name: str, before: dict[str, Any], after: dict[str, Any]
 ) -> tuple[tuple[Any, ...], list[str]]:
     """A row of the table, and the figures that should have repeated."""
-    count = {"equal": 0, "near": 0, "noisy": 0}
+    count = {EXACT: 0, NEAR: 0, NOISY: 0}
     worst = 0.0
     bad: list[str] = []
     figures = before["figures"].keys() | after["figures"].keys()
     for figure in sorted(figures):
         values = [one["figures"].get(figure) for one in (before, after)]
-        kind = compared(figure, values, BENCHMARKS[name])
-        if kind == "noisy" and None not in values:
+        kind = compared(values, BENCHMARKS[name].figure(figure).repeats)
+        if kind == NOISY and None not in values:
             worst = max(worst, apart(*values))
         if kind in count:
             count[kind] += 1
@@ -220,17 +153,15 @@ def differences(
     return (name, len(figures), *count.values(), f"{worst:.1%}", len(bad)), bad
 
 
-def compared(figure: str, values: list[Any], benchmark: Benchmark) -> str:
+def compared(values: list[Any], repeats: str) -> str:
     """How a figure of two runs compares."""
     if values[0] == values[1]:
-        return "equal"
-    if benchmark.noisy and re.match(benchmark.noisy, figure):
-        return "noisy"
+        return EXACT
+    if repeats == NOISY:
+        return NOISY
     if None in values:
         return "missing"
-    if re.match(benchmark.near, figure) and apart(*values) <= NEAR:
-        return "near"
-    return "differs"
+    return NEAR if repeats == NEAR and apart(*values) <= CLOSE else "differs"
 
 
 def apart(one: float, other: float) -> float:

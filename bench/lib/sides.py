@@ -3,11 +3,17 @@
 
 from typing import Any
 
-from bench import symbol_counts
-from bench.record import Result
-from common import step
+from bench.lib import symbol_counts
+from bench.lib.record import Result
+from common import ROOT, step
 from guest import vm
 from kernel import build, variants
+from series import compose, extra_patch
+
+# Locks initialised at one place are one class to lockdep, so that an array of
+# them is counted as one.
+LOCK_CLASSES = ROOT / "bench/inode/inode-lock-classes.patch"
+LOCKSTAT = build.CONFIGS / "test/lockstat.config"
 
 # Stored results call the series "ours"; readers are shown these names.
 TITLES = {
@@ -26,8 +32,14 @@ def build_kernels(result: Result) -> dict[str, build.Build]:
 
 def build_lockstat_kernels(result: Result) -> dict[str, build.Build]:
     """Both kernels with lock_stat, built and noted in the result."""
+    classes = extra_patch.commit(compose.compose(), "the series", LOCK_CLASSES)
+    options = {"targets": variants.VMLINUX}
     return note_kernels(
-        result, {"base": variants.base_lockstat(), "ours": variants.patched_lockstat()}
+        result,
+        {
+            "base": variants.base("lockstat", LOCKSTAT, **options),
+            "ours": variants.patched("lockstat", LOCKSTAT, commit=classes, **options),
+        },
     )
 
 

@@ -9,12 +9,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.symbols import USER, Symbols
+from bench.lib.symbols import USER, Symbols
 from common import BUILD, ROOT, die, lock, run
 from guest import accelerator as accelerators
 from guest import vm
 
-SOURCES = ROOT / "harness/bench/plugin"
+SOURCES = ROOT / "bench/lib/plugin"
 FOLDER = BUILD / "plugin"
 # Newest first: a QEMU takes old versions too, but with the newer prototypes.
 APIS = (4, 3, 2, 1)

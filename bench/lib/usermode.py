@@ -4,7 +4,7 @@
 import re
 from collections.abc import Sequence
 
-from bench.record import Result
+from bench.lib.record import Result
 from common import die
 from guest import uml
 from kernel import build

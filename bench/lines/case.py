@@ -1,30 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Cache lines that move between CPUs in each operation, with 2, 4 and 16 CPUs.
-
-Wall time on many CPUs cannot be measured with two.  What makes operations on many
-CPUs slow can be counted exactly: lines that one CPU must fetch from the cache of
-another.  Processes of a guest, one on each CPU, carry out operations on objects of
-their own and take turns.  A model of the protocol MSI counts the transfers
-(harness/bench/plugin/lines_model.h); they are named by the object and the function.
-
-The numbers are lower bounds: caches hold everything, no CPU waits or spins for a
-lock, a line that nobody has modified costs nothing, and a table that is larger than
-what the run fills looks free.
-
-The same accesses tell how long each lock is held: instructions, and lines that move
-meanwhile, that of the lock among them.  An operation that takes the time R and holds
-one lock for D of it saturates this lock at R/D CPUs: no number of CPUs does more
-operations than R/D CPUs would (utilisation law).  For a time, a transfer counts as
-TRANSFER instructions.
-"""
+"""Cache lines that move between CPUs in each operation, with 2, 4 and 16 CPUs."""
 
 import collections
 from typing import Any, NamedTuple
 
-from bench import lines, record, structures, symbol_counts
-from bench.record import FOLDER, table
-from bench.rounds import alternate
-from bench.sides import TITLES, build_kernels
+from bench.lib import record, symbol_counts
+from bench.lib.benchmark import EXACT, Benchmark, Figure
+from bench.lib.record import FOLDER, table
+from bench.lib.rounds import alternate
+from bench.lib.sides import TITLES, build_kernels
+from bench.lines import observe, structures
 from common import die, step
 
 CPUS = (2, 4, 16)
@@ -58,6 +43,17 @@ LOADS = {
     "usual": Load(warm=50, rounds=100, repeat=(2, 16)),
     "long": Load(warm=100, rounds=400, repeat=CPUS),
 }
+BENCH = Benchmark(
+    seconds=(400, 1500, 5400),
+    loads=LOADS,
+    figures=(
+        Figure("lines_*", "cache lines", EXACT),
+        Figure("repeat_differs_*", "cache lines", EXACT),
+        Figure("cpus_*", "CPUs", EXACT),
+        Figure("worst_more", "cache lines", EXACT),
+        Figure("worst_ratio", "ratio", EXACT),
+    ),
+)
 
 
 def measure(result, load):
@@ -69,12 +65,12 @@ def measure(result, load):
     for number, (turn, side) in enumerate(alternate(len(CPUS))):
         cpus = CPUS[turn]
         with step(f"{TITLES[side]}, {cpus} CPUs, {number + 1} of {2 * len(CPUS)}"):
-            observed = observe(result, side, kernels[side], types[side], cpus, load)
+            observed = observe_side(result, side, kernels[side], types[side], cpus, load)
         texts[side, cpus] = observed.text
         keep(result, side, cpus, observed)
     for cpus in load.repeat:
         with step(f"base again, {cpus} CPUs"):
-            observed = observe(result, "again", kernels["base"], types["base"], cpus, load)
+            observed = observe_side(result, "again", kernels["base"], types["base"], cpus, load)
         same = observed.text == texts["base", cpus]
         result.run("repeat", cpus=cpus, identical=same)
         result.figure(f"repeat_differs_{cpus}", int(not same))
@@ -83,14 +79,14 @@ def measure(result, load):
     draw(rows_of_picture(result))
 
 
-def observe(result, side, kernel, types, cpus, load):
-    observed = lines.observe(kernel, types, cpus, load.warm, load.rounds, timeout=600)
+def observe_side(result, side, kernel, types, cpus, load):
+    observed = observe.observe(kernel, types, cpus, load.warm, load.rounds, timeout=600)
     check_known(observed, cpus)
     result.command(f"lines-{side}", observed.command)
     return observed
 
 
-def check_known(observed: lines.Observed, cpus: int) -> None:
+def check_known(observed: observe.Observed, cpus: int) -> None:
     """What has a known answer must have it, to the digit."""
     wanted = {
         "known lock": (1.0, "window.lock", True),
@@ -117,7 +113,7 @@ def check_known(observed: lines.Observed, cpus: int) -> None:
 # What is stored.
 
 
-def keep(result, side: str, cpus: int, observed: lines.Observed) -> None:
+def keep(result, side: str, cpus: int, observed: observe.Observed) -> None:
     for op in observed.ops:
         if not op.counted:
             die(f"{op.name}: all of {op.switched} operations were interrupted by another task")
@@ -141,7 +137,7 @@ def keep(result, side: str, cpus: int, observed: lines.Observed) -> None:
 FALSE = ", bytes not shared"
 
 
-def object_of(hit: lines.Hit) -> str:
+def object_of(hit: observe.Hit) -> str:
     return hit.object if hit.shared else hit.object + FALSE
 
 
@@ -149,7 +145,7 @@ def rounded(value: float) -> float:
     return round(value, 4)
 
 
-def by(hits: list[lines.Hit], op: lines.Op, key: Any) -> dict[str, float]:
+def by(hits: list[observe.Hit], op: observe.Op, key: Any) -> dict[str, float]:
     """Transfers for each operation, the largest first."""
     found: collections.Counter[str] = collections.Counter()
     for one in hits:
@@ -162,18 +158,18 @@ def by(hits: list[lines.Hit], op: lines.Op, key: Any) -> dict[str, float]:
     }
 
 
-def locks(observed: lines.Observed, op: lines.Op) -> list[dict[str, Any]]:
+def locks(observed: observe.Observed, op: observe.Op) -> list[dict[str, Any]]:
     """Locks that several CPUs take, by name.
 
     `held` are instructions for each operation, `moved` lines that move meanwhile.
     `share` is the part of an operation during which the lock of this name is held
     that is held longest.  Readers do not exclude each other: they are left out.
     """
-    own = [one for one in observed.sections if one.op == op.name and one.kind == lines.EXCLUSIVE]
+    own = [one for one in observed.sections if one.op == op.name and one.kind == observe.EXCLUSIVE]
     users: collections.Counter[int] = collections.Counter()
     for one in own:
         users[one.address] |= one.cpus
-    found: dict[str, list[lines.Section]] = {}
+    found: dict[str, list[observe.Section]] = {}
     for one in own:
         if users[one.address] & users[one.address] - 1:
             found.setdefault(one.lock, []).append(one)
@@ -198,7 +194,7 @@ def locks(observed: lines.Observed, op: lines.Op) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (-row["share"], row["lock"]))
 
 
-def time(of: lines.Op | lines.Section) -> int:
+def time(of: observe.Op | observe.Section) -> int:
     """In instructions."""
     return of.insns + TRANSFER * of.transfers
 

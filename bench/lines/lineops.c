@@ -56,7 +56,7 @@
 #define LINKS		20	/* more than the buffers that a CPU remembers */
 #define TARGET_SIZE	100	/* more than an inode of ext4 has room for */
 #define PAGE		4096
-/* As in harness/bench/lines.py. */
+/* As in bench/lines/observe.py. */
 #define WINDOW		0x626800000000
 
 #define STRING(number)	STRING_(number)

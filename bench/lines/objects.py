@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.structures import Structures
-from bench.symbols import KERNEL, PART
+from bench.lib.symbols import KERNEL, PART
+from bench.lines.structures import Structures
 from common import die, run
 from guest import initramfs
 from hashstats_tool.stock.memory import Extents, Memory

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Cache lines that move between CPUs in each operation, and how long locks are held.
 
-bench-src/guest/lineops.c carries out operations in a guest whose CPUs take turns.
-A plugin in QEMU (harness/bench/plugin/lines.c) feeds each access to a model of the
+bench/lines/lineops.c carries out operations in a guest whose CPUs take turns.
+A plugin in QEMU (bench/lib/plugin/lines.c) feeds each access to a model of the
 protocol MSI.  This module runs the guest and gives what moved a name.
 """
 
@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from bench import symbol_counts
-from bench.jobs import UUID
-from bench.objects import LINE, Objects
-from bench.structures import Structures
-from bench.symbols import Symbols
+from bench.lib import symbol_counts
+from bench.lib.jobs import UUID
+from bench.lib.symbols import Symbols
+from bench.lines.objects import LINE, Objects
+from bench.lines.structures import Structures
 from common import die, write_if_changed
 from guest import vm
 from guest.accelerator import Accelerator

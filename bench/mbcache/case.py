@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Nanoseconds of lookups in the cache of extended attributes."""
+"""Time of lookups in the cache of extended attributes."""
 
 import re
 import statistics
 
-from bench import usermode
-from bench.record import table
-from bench.rounds import run_turns, same_again
-from bench.sides import note_kernels
+from bench.lib import usermode
+from bench.lib.benchmark import NOISY, Benchmark, Figure
+from bench.lib.record import table
+from bench.lib.rounds import run_turns, same_again
+from bench.lib.sides import note_kernels
 from common import die
 from guest import uml
 from kernel import variants
@@ -36,6 +37,11 @@ RESULT = re.compile(
     r"min_ps (\d+) median_ps (\d+)$",
     re.M,
 )
+BENCH = Benchmark(
+    seconds=(20, 40, 600),
+    loads=LOADS,
+    figures=(Figure("*", "ratio", NOISY),),
+)
 
 
 def measure(result, load):
@@ -61,7 +67,7 @@ def build_all():
     """{kernel: build}"""
     base, ours = variants.base_commit(), compose.compose()
     return {
-        name: uml.kernel("mbcache_bench", f"mbcache-{name}", commit, fragments=[config])
+        name: uml.kernel("mbcache", f"mbcache-{name}", commit, fragments=[config])
         for name, commit, config in (("base", base, CACHE), ("patched", ours, CACHE))
     }
 

@@ -1,47 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The multi-user load of the year 2000: base and series.
-
-As in Tables 1 to 6 of Chuck Lever, "Linux Kernel Hash Table Behavior: Analysis
-and Improvements", N users run the same script at the same time.  It compiles,
-edits, formats and spells (bench-src/guest/user.sh) with
-Debian's gcc, ed, groff and spell, from a disk that is only read.  Each user has
-a directory on an ext4 on a RAM disk.  Scripts an hour are taken after a warm-up
-with one user, in a guest of its own for each kernel and round:
-
-  base     mainline
-  ours     the series with its default sizes
-  quarter  the series, all tables that count lookups or wakeups at 1/4 of that
-  four     the same at 4 times
-  small    the series, the tables of names and inodes as in the paper's
-           reference kernel, 2.2.5: the effect of too few buckets
-  NAME     the series, the table NAME alone as large as in the base
-
-Before the warm-up all names of the disk are listed, so that the tables hold
-those of a whole system and not of one script alone.
-
-A row NAME exists for each table in which /proc/hashstats counts something,
-except tables that the base lacks or has at the same size.
-
-Scripts an hour show large effects only, all the more under emulation.  So the
-kernel's instructions are counted as well, on one processor, and separately
-those of the tables' own functions (CODE): lookup, insertion and removal.
-Nodes per lookup are those that /proc/hashstats counts.
-"""
+"""The multi-user load of the year 2000."""
 
 import re
 import statistics
 from typing import NamedTuple
 
-from bench import symbol_counts
-from bench.jobs import count_guest, mkfs_ext4, run_guest, split_counters
-from bench.record import table
-from bench.rounds import run_jobs
-from bench.sides import build_kernels, check_counting, note_machine
-from bench.symbols import USER, clock_functions
+from bench.lib import symbol_counts
+from bench.lib.benchmark import NEAR, NOISY, Benchmark, Figure
+from bench.lib.jobs import count_guest, mkfs_ext4, run_guest, split_counters
+from bench.lib.record import table
+from bench.lib.rounds import run_jobs
+from bench.lib.sides import build_kernels, check_counting, note_machine
+from bench.lib.symbols import USER, clock_functions
 from common import ROOT, die, step
 from guest import debian_disk, hashstats_file, vm
 
-SCRIPT = ROOT / "bench-src/guest/user.sh"
+SCRIPT = ROOT / "bench/multiuser/user.sh"
 WARM = 1  # users
 MEMORY = "1G"
 CPUS = 2
@@ -156,6 +130,18 @@ class Job(NamedTuple):
 
 TITLES = {"nodes": "nodes for each lookup", "rate": "scripts an hour", "count": "instructions"}
 AGAIN = "again"
+BENCH = Benchmark(
+    seconds=(110, 1200, 6000),
+    loads=LOADS,
+    figures=(
+        Figure("scripts_elapsed_*", "s", NOISY),
+        Figure("scripts_*", "scripts an hour", NOISY),
+        Figure("throughput_*", "ratio", NOISY),
+        Figure("nodes_*", "nodes", NOISY),
+        Figure("table_insns_*", "instructions", NEAR),
+        Figure("*", "ratio", NEAR),
+    ),
+)
 
 
 def measure(result, load):

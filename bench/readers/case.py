@@ -1,25 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Threads that read cached files: base and series, page hash off and on.
-
-bench-src/guest/readers.c reads two files by 1 to 16 threads, as in Table 3
-of the paper of 2005 on the page cache, and one large file at random.  Reads a
-second are taken in alternated guests, and instructions on one processor.
-Acquisitions of locks, and the share of its time that a thread waits for them,
-come from kernels with lock_stat, whose processors run in parallel.
-
-Most of a 4 KiB read is the copy, which an emulator counts byte by byte, so
-instructions are given without the copy.
-"""
+"""Threads that read cached files, with the page hash off and on."""
 
 import re
 import statistics
 from typing import NamedTuple
 
-from bench import symbol_counts
-from bench.jobs import PAGE_HASH, check_page_hash, count_guest, fields, run_guest
-from bench.record import table
-from bench.rounds import alternate, paired
-from bench.sides import (
+from bench.lib import symbol_counts
+from bench.lib.benchmark import NEAR, NOISY, Benchmark, Figure
+from bench.lib.jobs import PAGE_HASH, check_page_hash, count_guest, fields, run_guest
+from bench.lib.record import table
+from bench.lib.rounds import alternate, paired
+from bench.lib.sides import (
     TITLES,
     build_kernels,
     build_lockstat_kernels,
@@ -89,6 +80,17 @@ TABLE = [
 ]
 RANDOM = [Case(place, "random", 1) for place in PLACES]
 SINGLE = [case for case in TABLE if case.threads == 1] + RANDOM
+BENCH = Benchmark(
+    seconds=(80, 500, 5400),
+    loads=LOADS,
+    figures=(
+        Figure("*readers_ratio_*", "ratio", NOISY),
+        Figure("random_read_hash_*", "ratio", NOISY),
+        Figure("*lock_share_*", "share", NOISY),
+        Figure("*_acquisitions_*", "acquisitions", NOISY),
+        Figure("*", "ratio", NEAR),
+    ),
+)
 
 
 def measure(result, load):

@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How hash functions of the inode table distribute the keys of file systems.
-
-bench-src/host/hash_spread.c counts the nodes of a successful lookup
-over key patterns and addresses of super blocks; here its lines become a table,
-a picture and figures.  No kernel runs.  Test vectors (lib/tests/hash_spread_kunit.c)
-check that the program's copies of the functions equal the kernel's.
-
-The address of a super block is random, chosen at mount.  The median stands for
-most mounts, the worst for one of them.
-"""
+"""How hash functions of the inode table distribute keys of file systems."""
 
 import re
 
-from bench import record
-from bench.record import table
+from bench.lib import record
+from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
+from bench.lib.record import table
 from common import BUILD, die, run, step
 from guest import initramfs
 
@@ -44,6 +36,15 @@ SPREAD = re.compile(
     r"worst (\S+) longest (\d+)"
 )
 TIME = re.compile(r"function (\S+) ns (\S+)")
+BENCH = Benchmark(
+    seconds=(2, 250, 800),
+    loads=LOADS,
+    figures=(
+        Figure("ns_ratio", "ratio", NOISY),
+        Figure("patterns_*", "patterns of keys", EXACT),
+        Figure("inode_*", "ratio", EXACT),
+    ),
+)
 
 
 def measure(result, load):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Nanoseconds of a wakeup: nobody waits, one task waits, others share the queue."""
+"""Time of a wakeup: no task waits, one waits, others share the queue."""
 
 import re
 import statistics
 
-from bench import usermode
-from bench.record import table
-from bench.rounds import run_turns
-from bench.sides import note_kernels
+from bench.lib import usermode
+from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
+from bench.lib.record import table
+from bench.lib.rounds import run_turns
+from bench.lib.sides import note_kernels
 from common import die, run, step
 from guest import initramfs, uml
 from kernel import variants
@@ -60,6 +61,15 @@ HEADS_OPS = 200_000
 
 # Rounds, samples of a wakeup, and rounds of distances between queue heads.
 LOADS = {"quick": (9, 100, 3), "usual": (15, 300, 9), "long": (25, 1000, 25)}
+BENCH = Benchmark(
+    seconds=(70, 250, 1300),
+    loads=LOADS,
+    figures=(
+        Figure("boot_size_queued_*", "entries", EXACT),
+        Figure("*", "ratio", NOISY),
+    ),
+    base="6.12",
+)
 
 
 def measure(result, load):
@@ -74,7 +84,7 @@ def build_all():
     """{(flavour, compiler): kernel}"""
     base, ours = variants.base_commit(), compose.compose()
     return {
-        (flavour, compiler): uml.kernel("wake_bench", flavour, commit, compiler, calls=WAKERS)
+        (flavour, compiler): uml.kernel("wake", flavour, commit, compiler, calls=WAKERS)
         for compiler in COMPILERS
         for flavour, commit in (("base", base), ("patched", ours))
     }

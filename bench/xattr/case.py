@@ -1,27 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Extended attributes out of a pool of values: base and series.
-
-The stress test of the mbcache rewrite of 2015 (bench-src/guest/
-xattr_bench.c) on ext4 and ext2 on a RAM disk, over that test's processes,
-files and values, and once with more entries than the base's cache may hold.
-Instructions are counted on one processor, only while attributes are set, and
-without those of the clock; the processes take turns.  Seconds are taken in
-guests of their own.  The object files and functions whose instructions differ
-are kept, summed over all cells.
-
-Background work of a file system would be noise.  There is no journal, inode
-tables are complete at mount, and nothing is written back during the load.
-"""
+"""Extended attributes out of a pool of values."""
 
 import statistics
 from typing import NamedTuple
 
-from bench import symbol_counts
-from bench.jobs import count_guest, mkfs_ext4, run_guest
-from bench.record import table
-from bench.rounds import alternate, furthest, run_jobs
-from bench.sides import TITLES, build_kernels, check_counting, kernel_of, note_machine
-from bench.symbols import clock_functions, functions_of, objects_of
+from bench.lib import symbol_counts
+from bench.lib.benchmark import NEAR, NOISY, Benchmark, Figure
+from bench.lib.jobs import count_guest, mkfs_ext4, run_guest
+from bench.lib.record import table
+from bench.lib.rounds import alternate, furthest, run_jobs
+from bench.lib.sides import TITLES, build_kernels, check_counting, kernel_of, note_machine
+from bench.lib.symbols import clock_functions, functions_of, objects_of
 from common import die
 
 SYSTEMS = ("ext4", "ext2")
@@ -121,6 +110,14 @@ LOADS = {
         disabled=("ext4",),
     ),
 }
+BENCH = Benchmark(
+    seconds=(90, 900, 21600),
+    loads=LOADS,
+    figures=(
+        Figure("seconds_*", "ratio", NOISY),
+        Figure("*", "ratio", NEAR),
+    ),
+)
 
 
 def measure(result, load):

@@ -16,7 +16,7 @@ from series import compose, gitcmd, source
 Inside = str | PurePath  # a path in the guest
 Files = Mapping[Inside, Path | str | bytes]
 
-BENCHES = ROOT / "bench-src"
+PROGRAMS = ROOT / "harness/guest/programs.mk"
 SELFTESTS = "tools/testing/selftests"
 # What the programs of both share.
 COMMON = ROOT / SELFTESTS / "boothash"
@@ -148,7 +148,7 @@ def tools() -> Path:
     }
     # Two at once would read what the other one writes.
     with lock(source.version_dir() / "tools.lock"):
-        run(["make", "-s", "-C", BENCHES, f"OUTPUT={out}"], env=env, what="building the benchmarks")
+        run(["make", "-s", "-f", PROGRAMS, f"OUTPUT={out}"], env=env, what="building the programs")
         # Static: a guest may have no libraries.
         run(
             ["make", "-s", "-C", selftests(), f"OUTPUT={out}", "USERLDFLAGS=-static"],

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# Programs that measure in a guest or on the host, or that fill tables for a test.
-# What is in kernel/ is linked into a kernel by `make bench-NAME`.
+# Programs for guests and for this machine: bench/NAME/*.c measure, tests/programs/*.c
+# fill tables.  Kernel code of benchmarks, in bench/NAME/kernel, is built by `make bench-NAME`.
 
-GUEST := badwrites batches crowd failing flood herd hostile htree inodes lineops lookups metadata multiuser readers xattr_bench
-HOST := find_words hash_functions hash_spread wait_heads
+TOP := $(dir $(lastword $(MAKEFILE_LIST)))../..
+SOURCES := $(wildcard $(TOP)/bench/*/*.c $(TOP)/tests/programs/*.c)
+PROGRAMS := $(basename $(notdir $(SOURCES)))
 
 ifeq ($(origin CC),default)
 CC = $(CROSS_COMPILE)gcc
@@ -11,19 +12,18 @@ endif
 CFLAGS ?= -O2
 FEATURES = -D_GNU_SOURCE=
 WARNINGS = -Wall -Wextra -Wno-missing-field-initializers
-SHARED = ../tools/testing/selftests/boothash
-OUTPUT ?= ../build/tools
+SHARED = $(TOP)/tools/testing/selftests/boothash
+OUTPUT ?= $(TOP)/build/tools
+HEADERS = $(wildcard $(SHARED)/common.h $(TOP)/bench/lib/*.h $(TOP)/bench/*/*.h)
 
-vpath %.c guest host
+vpath %.c $(sort $(dir $(SOURCES)))
 
-all: $(addprefix $(OUTPUT)/,$(GUEST) $(HOST))
+all: $(addprefix $(OUTPUT)/,$(PROGRAMS))
 
 # Static: a guest may have no libraries.
-$(OUTPUT)/%: %.c $(SHARED)/common.h $(wildcard guest/*.h host/*.h) Makefile
+$(OUTPUT)/%: %.c $(HEADERS) $(lastword $(MAKEFILE_LIST))
 	@mkdir -p $(OUTPUT)
-	$(CC) $(WARNINGS) $(CFLAGS) $(FEATURES) -I$(SHARED) $(LDFLAGS) -static -pthread -o $@ $<
+	$(CC) $(WARNINGS) $(CFLAGS) $(FEATURES) -I$(SHARED) -I$(TOP)/bench/lib $(LDFLAGS) \
+		-static -pthread -o $@ $<
 
-clean:
-	rm -f $(addprefix $(OUTPUT)/,$(GUEST) $(HOST))
-
-.PHONY: all clean
+.PHONY: all

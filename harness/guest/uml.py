@@ -17,10 +17,9 @@ from kernel.kconfig import Fragment
 from series import compose, gitcmd, source
 
 CONFIG = build.CONFIGS / "arch/um.config"
-# The benchmarks that are built in, one into a kernel: each has a folder here,
-# and in the kernel's tree at the same path.
-BENCHES = "bench-src/kernel"
-SHARED = tuple(f"{BENCHES}/{file}" for file in ("um_bench.c", "um_bench.h", "boot_hash_table.h"))
+# What the benchmarks that are built into a kernel share.  It and the benchmark's own
+# code are in the kernel's tree at the same path as here.
+SHARED = "bench/lib/um"
 # With the large code model, the default of this architecture, each call goes
 # through a register, as on no real machine.
 FLAGS = {
@@ -56,12 +55,10 @@ def name(flavour: str, compiler: str) -> str:
 def bench_files(bench: str) -> list[str]:
     """What a benchmark consists of, from the root of the tree."""
     return [
-        *SHARED,
-        *sorted(
-            str(path.relative_to(ROOT))
-            for path in (ROOT / BENCHES / bench).iterdir()
-            if path.name == "Kbuild" or path.suffix in (".c", ".h")
-        ),
+        str(path.relative_to(ROOT))
+        for folder in (SHARED, f"bench/{bench}/kernel")
+        for path in sorted((ROOT / folder).iterdir())
+        if path.name == "Kbuild" or path.suffix in (".c", ".h")
     ]
 
 
@@ -72,7 +69,7 @@ def with_bench(bench: str, commit: str) -> str:
         for file in bench_files(bench):
             compose.replace(file, (ROOT / file).read_text(), repo, env)
         top = compose.blob(":Kbuild", repo, env)
-        compose.replace("Kbuild", f"{top}obj-y += {BENCHES}/{bench}/\n", repo, env)
+        compose.replace("Kbuild", f"{top}obj-y += bench/{bench}/kernel/\n", repo, env)
         who = gitcmd.signature(source.PERSON, source.DATE)
         return gitcmd.commit_tree(commit, "a benchmark built in\n", repo, env, who)
 

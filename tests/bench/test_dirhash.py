@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from bench import dirhash
+from bench.halfmd4 import dirhash
 from series import compose, gitcmd, source
 
 PROGRAM = "dirhash_check"

@@ -3,7 +3,7 @@
 
 An attacker who knows the source, but not the multiplier that the kernel draws at
 boot, picks ids that share a bucket under a hash function without this multiplier.
-bench-src/guest/flood.c creates the objects.  The longest chain of the table may
+tests/programs/flood.c creates the objects.  The longest chain of the table may
 be three times as long as that of a random function.
 
 The controls show that the ids are harmful: under mainline's function, or under

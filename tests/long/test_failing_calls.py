@@ -29,7 +29,7 @@ DISKS = {
     "programs": ("mkfs.ext4", "e2fsck", "tune2fs"),
 }
 
-# {operation of bench-src/guest/failing.c: errors besides ENOMEM}, which are mainline's.
+# {operation of tests/programs/failing.c: errors besides ENOMEM}, which are mainline's.
 OPERATIONS = {
     "tmpfs": ("ENOSPC",),
     "ext4": ("EDQUOT", "EINVAL"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Writes to /proc/hashstats, fuzzed in a guest: see bench-src/guest/badwrites.c.
+"""Writes to /proc/hashstats, fuzzed in a guest: see tests/programs/badwrites.c.
 
 The program knows the answer to each write, and readers run at the same time.
 """

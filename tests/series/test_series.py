@@ -648,8 +648,8 @@ def test_tests_are_mailed_and_benchmarks_are_not():
         f"{tests}/{path.name}" for path in (common.ROOT / tests).iterdir()
     }
     assert not [name for name in brought if "bench" in name]
-    with pytest.raises(common.Failure, match="bench-src/Makefile: a new file of the kernel must"):
-        paths.in_repository("bench-src/Makefile")
+    with pytest.raises(common.Failure, match="bench/Makefile: a new file of the kernel must"):
+        paths.in_repository("bench/Makefile")
 
 
 # --- configuration fragments ------------------------------------------------

@@ -56,7 +56,9 @@ def test_target_has_a_function(target):
 
 
 def test_each_variable_is_read():
-    text = "".join(path.read_text() for path in (ROOT / "harness").rglob("*.py"))
+    text = "".join(
+        path.read_text() for path in (*ROOT.glob("harness/**/*.py"), *ROOT.glob("bench/**/*.py"))
+    )
     read = set(re.findall(r"\b(?:setting|flag)\(['\"](\w+)", text))
     assert read | ELSEWHERE == VARIABLES.keys()
     switches = set(re.findall(r"\bflag\(['\"](\w+)", text))

@@ -28,8 +28,8 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
-#include "../boot_hash_table.h"
-#include "../um_bench.h"
+#include "../../lib/um/boot_hash_table.h"
+#include "../../lib/um/um_bench.h"
 
 #define THREADS_MAX	16U
 #define INODES		1024	/* of each thread */

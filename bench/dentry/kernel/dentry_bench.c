@@ -27,7 +27,7 @@
 #include <linux/sort.h>
 
 #include "../../../fs/internal.h"
-#include "../um_bench.h"
+#include "../../lib/um/um_bench.h"
 #include "names.h"
 #include "pressure.h"
 

@@ -13,7 +13,7 @@
 #include <linux/rculist_bl.h>
 #include <linux/stringhash.h>
 
-#include "../boot_hash_table.h"
+#include "../../lib/um/boot_hash_table.h"
 #include "names.h"
 
 #define DIRS		1024

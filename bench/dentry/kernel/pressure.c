@@ -18,7 +18,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "../um_bench.h"
+#include "../../lib/um/um_bench.h"
 #include "names.h"
 #include "pressure.h"
 

@@ -2,7 +2,7 @@
 /*
  * What fs/ext4/hash.c takes from the kernel's headers, so that it can be built
  * as it stands in user space, once from the base and once from ours. The
- * headers that it names are empty files there, made by harness/bench/dirhash.py.
+ * headers that it names are empty files there, made by bench/halfmd4/dirhash.py.
  */
 #ifndef BOOTHASH_DIRHASH_EXT4_H
 #define BOOTHASH_DIRHASH_EXT4_H

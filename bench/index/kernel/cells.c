@@ -8,7 +8,7 @@
 #include <linux/sort.h>
 #include <linux/string.h>
 
-#include "../um_bench.h"
+#include "../../lib/um/um_bench.h"
 #include "cells.h"
 
 #define CELLS_MAX	12

@@ -14,7 +14,7 @@
 #include <linux/moduleparam.h>
 #include <linux/string.h>
 
-#include "../um_bench.h"
+#include "../../lib/um/um_bench.h"
 #include "cells.h"
 #include "parts.h"
 

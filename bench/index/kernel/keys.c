@@ -9,7 +9,7 @@
 #include <linux/minmax.h>
 #include <linux/prandom.h>
 
-#include "../um_bench.h"
+#include "../../lib/um/um_bench.h"
 #include "keys.h"
 
 #define SEGMENT_WORDS	(SEGMENT + 1)

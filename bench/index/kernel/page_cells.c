@@ -13,7 +13,7 @@
 #include <linux/pagemap.h>
 #include <linux/ramfs.h>
 
-#include "../boot_hash_table.h"
+#include "../../lib/um/boot_hash_table.h"
 #include "cells.h"
 #include "parts.h"
 

@@ -6,7 +6,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-#include "../um_bench.h"
+#include "../../lib/um/um_bench.h"
 
 #define PIECES_MAX	32
 #define PER_PIECE	(CHUNK_SIZE / sizeof(void *))

@@ -10,7 +10,7 @@
 #include <linux/printk.h>
 #include <linux/sched.h>
 
-#include "../um_bench.h"
+#include "../../lib/um/um_bench.h"
 #include "cells.h"
 #include "index_ops.h"
 #include "parts.h"

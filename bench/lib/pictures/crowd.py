@@ -3,7 +3,7 @@
 
 from matplotlib import pyplot
 
-from bench.pictures import drawing
+from bench.lib.pictures import drawing
 
 # Kernel -> what it is called, colour, line.
 SHOWN = {"base": ("6.12", "tab:red", "o-"), "ours": ("this series", "tab:blue", "s--")}

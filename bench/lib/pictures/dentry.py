@@ -3,7 +3,7 @@
 
 from matplotlib import pyplot, ticker
 
-from bench.pictures import drawing
+from bench.lib.pictures import drawing
 
 # Curve -> what it is called, colour, line.
 SHOWN = {

@@ -16,7 +16,7 @@ matplotlib.rcParams["svg.hashsalt"] = "boothash"
 
 
 def main(draw: Callable[[Any, Path], None]) -> None:
-    """python3 -m bench.pictures.NAME FILE, with the data as JSON on stdin."""
+    """python3 -m bench.lib.pictures.NAME FILE, with the data as JSON on stdin."""
     if len(sys.argv) != 2:
         sys.exit("expected one argument, the file to write, and JSON on stdin")
     draw(json.load(sys.stdin), Path(sys.argv[1]))

@@ -5,7 +5,7 @@ import math
 
 from matplotlib import pyplot
 
-from bench.pictures import drawing
+from bench.lib.pictures import drawing
 
 # Function -> what it is called, colour, mark.
 SHOWN = {

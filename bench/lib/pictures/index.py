@@ -7,7 +7,7 @@ The first row, but for its last panel, is Figures 1 to 3 of "Examining Linux
 
 from matplotlib import pyplot, ticker
 
-from bench.pictures import drawing
+from bench.lib.pictures import drawing
 
 # Curve -> what it is called, colour, line.
 SHOWN = {

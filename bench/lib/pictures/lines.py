@@ -5,7 +5,7 @@ import re
 
 from matplotlib import pyplot
 
-from bench.pictures import drawing
+from bench.lib.pictures import drawing
 
 # Objects with a colour of their own: the largest of all bars.
 SHOWN = 18

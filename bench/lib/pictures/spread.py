@@ -3,7 +3,7 @@
 
 from matplotlib import pyplot
 
-from bench.pictures import drawing
+from bench.lib.pictures import drawing
 
 # Function -> what it is called, colour, mark, place above the line.
 SHOWN = {

@@ -4,12 +4,12 @@
 
 /* A table of the kernel's register; the base kernel has no register. */
 
-#if __has_include("../../mm/boot_hash.h")
+#if __has_include("../../../mm/boot_hash.h")
 #define HAVE_BOOT_HASH
 
 #include <linux/string.h>
 
-#include "../../mm/boot_hash.h"
+#include "../../../mm/boot_hash.h"
 
 static inline const struct boot_hash_table *boot_hash_table(const char *name)
 {

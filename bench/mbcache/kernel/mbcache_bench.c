@@ -19,8 +19,8 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
-#include "../boot_hash_table.h"
-#include "../um_bench.h"
+#include "../../lib/um/boot_hash_table.h"
+#include "../../lib/um/um_bench.h"
 
 #define ENTRIES_MAX	65536
 #define SAMPLES_MAX	100000U

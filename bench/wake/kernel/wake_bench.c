@@ -26,8 +26,8 @@
 #include <linux/sort.h>
 #include <linux/wait_bit.h>
 
-#include "../boot_hash_table.h"
-#include "../um_bench.h"
+#include "../../lib/um/boot_hash_table.h"
+#include "../../lib/um/um_bench.h"
 
 #define TABLE_BITS	8		/* of the table without our series */
 #define WAITERS_MAX	512

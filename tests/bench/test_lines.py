@@ -6,12 +6,12 @@ import subprocess
 import pytest
 
 import common
-from bench import lines, objects, record, structures, symbols
-from bench.cases import lines as bench_lines
+from bench.lib import symbols
+from bench.lines import case as bench_lines
+from bench.lines import objects, observe, structures
 from common import packages
-from guest import initramfs
 
-PLUGIN = common.ROOT / "harness/bench/plugin"
+PLUGIN = common.ROOT / "bench/lib/plugin"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def replay(tmp_path_factory):
         if not check:
             return done
         assert done.returncode == 0, done.stderr
-        return lines.records(done.stdout + "end\n")
+        return observe.records(done.stdout + "end\n")
 
     return run
 
@@ -96,7 +96,7 @@ def test_kinds_of_transfers(replay):
     trace += "write 0 1000 8 1\n" + operation(1, "both 1000 8 12", label=5)
     trace += "read 0 1000 8 1\n" + operation(1, "both 1000 8 13", label=6)
     found = replay(trace)
-    kinds = {(words[0], words[3]): lines.KINDS[int(words[2])] for words in found["hit"]}
+    kinds = {(words[0], words[3]): observe.KINDS[int(words[2])] for words in found["hit"]}
     assert kinds == {
         ("4", "10"): "reads",
         ("4", "11"): "writes",
@@ -233,7 +233,7 @@ LOCK = "lock 4 ffffffff82000000 1 81000104 81000150 0 0 0 10 1000 3 7\n"
 
 def test_names_of_a_run(system_map):
     names = Named()
-    found = lines.attribute(
+    found = observe.attribute(
         OP + HIT + LINE + LOCK + "end\n", {4: "tmpfs create"}, system_map, names, []
     )
     assert names.learned == [0x3FFFFFFFE080000]
@@ -261,17 +261,17 @@ def test_names_of_a_run(system_map):
 )
 def test_bad_file_of_the_plugin(text, reason):
     with pytest.raises(common.Failure, match=reason):
-        lines.records(text)
+        observe.records(text)
 
 
 @pytest.mark.parametrize("output", ["", "op 4 tmpfs create\n", "end\n"])
 def test_bad_output_of_the_load(output):
     with pytest.raises(common.Failure, match="lineops did not end well"):
-        lines.operations(output)
+        observe.operations(output)
 
 
 def test_config_names_what_the_plugin_needs(system_map):
-    text = lines.config(system_map, 20)
+    text = observe.config(system_map, 20)
     assert "warm 20\n" in text
     assert "switch ffffffff81000000\n" in text
     assert "interrupt ffffffff81000200\n" in text
@@ -281,12 +281,12 @@ def test_config_names_what_the_plugin_needs(system_map):
 def test_kernel_without_these_functions(tmp_path):
     (tmp_path / "System.map").write_text("ffffffff81000200 T asm_sysvec_apic_timer_interrupt\n")
     with pytest.raises(common.Failure, match="no function that acquires a lock"):
-        lines.config(symbols.Symbols(tmp_path / "vmlinux"), 0)
+        observe.config(symbols.Symbols(tmp_path / "vmlinux"), 0)
 
 
 def test_window_has_names():
-    first = lines.WINDOW // 64
-    named = [lines.object_name(None, first + at, 1) for at in range(5)]
+    first = observe.WINDOW // 64
+    named = [observe.object_name(None, first + at, 1) for at in range(5)]
     assert named[:3] == ["window.lock", "window.slots", "window.published"]
     assert named[3:] == ["window.counters"] * 2
 
@@ -444,156 +444,13 @@ def test_debug_command_keeps_what_made_the_object(tmp_path):
         structures.debug_command(tmp_path, "fs/one.o")
 
 
-# The benchmark.
-
-
-def known(cpus, **changed):
-    """Operations with known answers, as a right model has them."""
-    answers = {
-        "lock": (1, "window.lock", True),
-        "own counter": (0, "", True),
-        "false sharing": (1, "window.slots", False),
-        "publish": (1 / cpus, "window.published", True),
-        "read published": (1 / cpus, "window.published", True),
-        "uname": (1, "uts_sem", True),
-    } | changed
-    ops, hits = [], []
-    for name, (each, what, shared) in answers.items():
-        moved = round(each * 4 * cpus)
-        ops.append(lines.Op(f"known {name}", 4 * cpus, 0, 0, 100, moved))
-        if moved:
-            hits.append(lines.Hit(f"known {name}", what, "writes", "f", shared, 1, moved))
-    return ops, hits
-
-
-def observed(ops, hits, sections=()):
-    return lines.Observed("", list(ops), list(hits), list(sections), ["qemu"])
-
-
-def test_known_answers_are_checked():
-    bench_lines.check_known(observed(*known(4)), 4)
-    for name, answer in {
-        "lock": (2, "window.lock", True),
-        "own counter": (1, "window.counters", False),
-        "false sharing": (1, "window.slots", True),
-        "uname": (1, "other", True),
-    }.items():
-        with pytest.raises(common.Failure, match=f"known {name} with 4 CPUs"):
-            bench_lines.check_known(observed(*known(4, **{name: answer})), 4)
-
-
-def test_known_answers_must_be_there():
-    with pytest.raises(common.Failure, match="did not carry out known lock"):
-        bench_lines.check_known(observed([], []), 2)
-
-
-@pytest.fixture
-def result(monkeypatch):
-    """Of a series that halves what the lock moves, and how long it is held."""
-    monkeypatch.setattr(record, "machine", lambda: {"cpu": "a cpu"})
-    result = record.Result("lines", size="quick")
-    for cpus in bench_lines.CPUS:
-        for side, moved in (("base", 20), ("ours", 10)):
-            ops, hits, sections = [], [], []
-            for name in [one for names in bench_lines.FIGURES.values() for one in names]:
-                ops.append(lines.Op(name, 10, 0, 0, 10_000, moved))
-                hits.append(lines.Hit(name, "lock", "writes", "f", True, 1, moved - 1))
-                hits.append(lines.Hit(name, "lock", "reads", "g", False, 2, 1))
-                for address, kind, many in ((64, 1, 3), (128, 1, 1), (192, 2, 3), (256, 1, 3)):
-                    held = (name, f"lock {kind}", "f", address, kind, 10, 50 * moved, many)
-                    sections.append(lines.Section(*held, moved // 10))
-            bench_lines.keep(result, side, cpus, observed(ops, hits, sections))
-    return result
-
-
-def test_figures(result, capsys):
-    bench_lines.figures(result)
-    found = result.data["figures"]
-    assert found["lines_tmpfs_create_unlink_16_base"] == 4
-    assert found["lines_tmpfs_create_unlink_16"] == 2
-    assert found["lines_setresuid_2"] == 1
-    assert found["worst_ratio"] == 0.5
-    assert found["worst_more"] == -1
-    # 1000 of 10,000 instructions and 2 of 20 transfers: ten CPUs.  500 of them and 1 of
-    # 10: more than the 16 that there are.
-    assert (found["cpus_setresuid_base"], found["cpus_setresuid"]) == (10, 16)
-    bench_lines.show(result)
-    said = capsys.readouterr().out
-    assert "user setresuid: lock, bytes not shared" in said
-    (row,) = (
-        one for one in said.splitlines() if one.split()[:4:3] == ["user", "1"] and "series" in one
-    )
-    assert row.split()[-6:] == ["2", "2.00", "100", "0.20", "5.5%", "18"]
-
-
-def test_object_and_function_of_each_transfer_are_stored(result):
-    (one,) = result.runs("lines", kernel="base", cpus=4, operation="ext4 unlink")
-    assert one["objects"] == {"lock": 1.9, "lock, bytes not shared": 0.1}
-    assert one["functions"] == {"f": 1.9, "g": 0.1}
-    assert one["pairs"] == {"lock: f writes": 1.9, "lock, bytes not shared: g reads": 0.1}
-
-
-def test_locks_of_readers_and_of_one_cpu_are_left_out(result):
-    (one,) = result.runs("lines", kernel="base", cpus=2, operation="user setresuid")
-    (lock,) = one["locks"]
-    assert lock == {
-        "lock": "lock 1",
-        "locks": 2,
-        "taken": 2,
-        "held": 200,
-        "moved": 0.4,
-        "share": 0.1,
-    }
-
-
-def test_operation_that_never_ran_through(result):
-    op = lines.Op("tmpfs create", 0, 7, 0, 0, 0)
-    with pytest.raises(common.Failure, match="tmpfs create: all of 7 operations"):
-        bench_lines.keep(result, "base", 2, observed([op], []))
-
-
-def test_picture_rows_hold_all_transfers(result):
-    rows = bench_lines.rows_of_picture(result)
-    assert len(rows) == 2 * sum(map(len, bench_lines.FIGURES.values()))
-    assert all(sum(row["objects"].values()) == row["transfers"] for row in rows)
-
-
-# The load, and a guest.
-
-
-@pytest.mark.parametrize(
-    "words, reason",
-    [
-        (("2", "1"), "accepted: CPUS WARM ROUNDS"),
-        (("1", "0", "1"), "CPUS 1: accepted: 2 to 16"),
-        (("17", "0", "1"), "CPUS 17: accepted: 2 to 16"),
-        (("2", "0", "0"), "ROUNDS 0: accepted: 1 to"),
-        (("2", "0", "1", "tmpsf"), "GROUP tmpsf: no group of operations has this name"),
-    ],
-)
-def test_bad_words_of_the_load(words, reason):
-    done = common.run([initramfs.tools() / "lineops", *words], check=False)
-    assert done.returncode == 2 and reason in done.stderr
-
-
-@pytest.mark.parametrize(
-    "words, given, reason",
-    [
-        ((), "1", "accepted: FILE"),
-        (("ram",), "", "1 to 32768 words"),
-        (("ram",), "12 x", "1 to 32768 words"),
-        (("ram",), "0", "1 to 32768 words"),
-    ],
-)
-def test_bad_words_of_the_search(words, given, reason):
-    done = common.run([initramfs.tools() / "find_words", *words], input=given, check=False)
-    assert done.returncode == 2 and reason in done.stderr
+# A guest.
 
 
 def test_guest_gives_the_known_answers(kernel):
     """Twice the same, and a file that several CPUs make is a line of its directory."""
     types = structures.structures(kernel)
-    runs = [lines.observe(kernel, types, 2, 5, 5, ("known", "tmpfs")) for _ in range(2)]
+    runs = [observe.observe(kernel, types, 2, 5, 5, ("known", "tmpfs")) for _ in range(2)]
     assert runs[0].text == runs[1].text
     bench_lines.check_known(runs[0], 2)
     objects_ = {one.object for one in runs[0].hits if one.op == "tmpfs create"}
