@@ -17,14 +17,16 @@ from bench.lib.symbols import KERNEL, PART
 from bench.lines.structures import Structures
 from common import die, run
 from guest import initramfs
-from hashstats_tool.stock.memory import Extents, Memory
-from hashstats_tool.stock.missing import BadAddress
-from hashstats_tool.stock.paging import TEXT, PageTables
 
 LINE = 64
 PAGE_SHIFT = 12
 PAGE = 1 << PAGE_SHIFT
 WORD = 8
+TEXT = 0xFFFFFFFF80000000  # where the kernel's image is mapped
+# Of page tables: bits of an address for each level, and bits of an entry.
+INDEX_BITS = 9
+PRESENT, LARGE = 1, 1 << 7
+FRAME = 0x000FFFFFFFFFF000
 FIVE_LEVELS = 0xFF11000000000000  # the direct map with five levels of page tables
 PER_CPU_SIZE = 0x40000
 WORD_MAX = (1 << 64) - 1
@@ -103,13 +105,12 @@ class Objects:
         self._read_symbols(system_map)
         with open(ram, "rb") as file:
             self.bytes = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        self.physical = Extents([(0, len(self.bytes), 0)])
-        self.memory = self._memory()
-        self.direct = self.memory.word(self.symbols["page_offset_base"])
-        self.vmemmap = self.memory.word(self.symbols["vmemmap_base"])
+        self.levels = self._levels()
+        self.direct = self.word(self.symbols["page_offset_base"])
+        self.vmemmap = self.word(self.symbols["vmemmap_base"])
         offsets = self.symbols["__per_cpu_offset"]
         self.cpu_areas = [
-            self.memory.word(offsets + WORD * cpu) + self.symbols["__per_cpu_start"] & WORD_MAX
+            self.word(offsets + WORD * cpu) + self.symbols["__per_cpu_start"] & WORD_MAX
             for cpu in range(cpus)
         ]
         self.page_size = types.size("page")
@@ -143,29 +144,40 @@ class Objects:
         self.data.sort()
         self.percpu.sort()
 
-    def _memory(self) -> Memory:
-        root = self.symbols["init_top_pgt"] - TEXT
-        physical_base = self._fetch(WORD, self.symbols["phys_base"] - TEXT)
-        if any(physical_base):
+    def _levels(self) -> int:
+        """Of the page tables."""
+        if self._physical(self.symbols["phys_base"] - TEXT):
             die("the guest's kernel was moved; run it with nokaslr")
-        base = int.from_bytes(self._fetch(WORD, self.symbols["page_offset_base"] - TEXT), "little")
-        levels = 5 if base == FIVE_LEVELS else 4
-        return Memory(self._fetch, [PageTables(self._fetch, self.physical, root, levels)])
+        base = self._physical(self.symbols["page_offset_base"] - TEXT)
+        return 5 if base == FIVE_LEVELS else 4
 
-    def _fetch(self, size: int, offset: int) -> bytes:
-        return self.bytes[offset : offset + size]
+    def _physical(self, address: int) -> int:
+        """The word at a physical address."""
+        return int.from_bytes(self.bytes[address : address + WORD], "little")
+
+    def translate(self, address: int) -> int | None:
+        """The physical address, by the kernel's own page tables."""
+        table = self.symbols["init_top_pgt"] - TEXT
+        for level in reversed(range(self.levels)):
+            shift = PAGE_SHIFT + INDEX_BITS * level
+            entry = self._physical(table + (address >> shift & (1 << INDEX_BITS) - 1) * WORD)
+            if not entry & PRESENT:
+                return None
+            if not level or level < 3 and entry & LARGE:
+                size = 1 << shift
+                return (entry & FRAME & -size) + address % size
+            table = entry & FRAME
+        return None
 
     def word(self, address: int) -> int:
-        try:
-            return int(self.memory.word(address))
-        except BadAddress:
-            return 0
+        place = self.translate(address)
+        return self._physical(place) if place is not None else 0
 
     def text(self, address: int) -> str:
-        try:
-            return str(self.memory.text(address, 64))
-        except BadAddress:
+        place = self.translate(address)
+        if place is None:
             return ""
+        return self.bytes[place : place + 64].partition(b"\0")[0].decode(errors="replace")
 
     def _tables(self) -> list[Symbol]:
         """Where variables point to: tables of pages that no slab has."""

@@ -8,6 +8,7 @@ made an object of this kernel; pahole writes the types as BTF.
 import functools
 import hashlib
 import re
+import struct
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import NamedTuple
 
 from common import BUILD, die, lock, run, step
 from common.packages import ensure_packages
-from hashstats_tool.stock import btf
 from kernel import build
 
 # Headers with the structures that a benchmark names; those in quotes are of the source tree.
@@ -30,6 +30,15 @@ HEADERS = """
 LIKE = "fs/ext4/super.o"
 FOLDER = BUILD / "types"
 DEBUG = ("-g", "-fno-eliminate-unused-debug-types")
+BTF_MAGIC = 0xEB9F
+INT, POINTER, ARRAY, STRUCT, UNION, ENUM = range(1, 7)
+SIZED = (INT, STRUCT, UNION, ENUM, 16, 19)  # floating point numbers, 64-bit enumerations
+OTHER_NAMES = (8, 9, 10, 11, 18)  # typedef, volatile, const, restrict, type tag
+# Bytes behind a type: always, and for each member.  Prototype, variable, section, tag.
+BEHIND = {
+    **{INT: (4, 0), ARRAY: (12, 0), STRUCT: (0, 12), UNION: (0, 12), ENUM: (0, 8)},
+    **{13: (0, 8), 14: (4, 0), 15: (0, 12), 17: (4, 0), 19: (0, 12)},
+}
 # Structures of at most this size are one field: locks, lists, counters.
 SMALL = 32
 
@@ -40,43 +49,101 @@ class Field(NamedTuple):
     name: str
 
 
+class Type(NamedTuple):
+    kind: int
+    name: str
+    size: int  # of structures and numbers; else the type that is referred to
+    members: list[tuple[str, int, int]]  # name, type, byte offset; of an enumeration: value twice
+    length: int  # of an array
+
+
+def parse(data: bytes) -> list[Type]:
+    """All types by their number; Documentation/bpf/btf.rst describes the format."""
+    magic, _, _, head, types, size, strings, _ = struct.unpack_from("<HBBIIIII", data)
+    if magic != BTF_MAGIC:
+        die("pahole wrote no BTF")
+
+    def text(offset: int) -> str:
+        start = head + strings + offset
+        return data[start : data.index(b"\0", start)].decode()
+
+    found = [Type(0, "void", 0, [], 0)]
+    at, end = head + types, head + types + size
+    while at < end:
+        name, info, value = struct.unpack_from("<III", data, at)
+        kind, number, bits = info >> 24 & 31, info & 0xFFFF, info >> 31
+        at += 12
+        members, length = [], 0
+        if kind in (STRUCT, UNION):
+            for word, inner, bit in struct.iter_unpack("<III", data[at : at + 12 * number]):
+                # The size of a bit field stands above its offset.
+                members.append((text(word), inner, (bit & 0xFFFFFF if bits else bit) // 8))
+        elif kind == ENUM:
+            for word, one in struct.iter_unpack("<II", data[at : at + 8 * number]):
+                members.append((text(word), one, one))
+        elif kind == ARRAY:
+            value, _, length = struct.unpack_from("<III", data, at)
+        always, each = BEHIND.get(kind, (0, 0))
+        at += always + each * number
+        found.append(Type(kind, text(name), value, members, length))
+    return found
+
+
 class Structures:
-    def __init__(self, types: btf.Btf) -> None:
-        self.types = types
+    def __init__(self, data: bytes) -> None:
+        self.types = parse(data)
+        self.named = {(one.kind, one.name): one for one in reversed(self.types)}
 
-    @functools.cache  # noqa: B019, one object for each kernel
-    def find(self, name: str) -> int | None:
-        """The number of a structure, None if there is none of this name."""
-        try:
-            return int(self.types.struct(name))
-        except btf.Missing:
-            return None
+    def plain(self, number: int) -> Type:
+        """Below typedefs and qualifiers."""
+        while self.types[number].kind in OTHER_NAMES:
+            number = self.types[number].size
+        return self.types[number]
 
-    def has(self, name: str, path: str) -> bool:
-        """Whether a structure has this member."""
-        return any(field.name == path for field in self.fields(name))
+    def find(self, name: str) -> Type | None:
+        """A structure, None if there is none of this name."""
+        return self.named.get((STRUCT, name))
 
     def offset(self, name: str, path: str) -> int:
-        found = self.find(name)
-        if not found:
-            die(f"the kernel's types have no structure {name}")
-        return int(self.types.member(found, path)[0])
+        for field in self.fields(name):
+            if field.name == path:
+                return field.offset
+        die(f"the kernel's types have no member {path} of a structure {name}")
+
+    def has(self, name: str, path: str) -> bool:
+        return any(field.name == path for field in self.fields(name))
 
     def size(self, name: str) -> int:
         found = self.find(name)
-        return int(self.types.size(found)) if found else 0
+        return found.size if found else 0
 
     def values(self, enum: str) -> dict[str, int]:
-        try:
-            return dict(self.types.values(enum))
-        except btf.Missing:
+        found = self.named.get((ENUM, enum))
+        if not found:
             die(f"the kernel's types have no enumeration {enum}")
+        return {name: value for name, value, _ in found.members}
 
-    @functools.cache  # noqa: B019
+    @functools.cache  # noqa: B019, one object for each kernel
     def fields(self, name: str) -> list[Field]:
         """Its members; those of large structures inside stand for these."""
         found = self.find(name)
-        return list(flatten(self.types, found)) if found else []
+        return list(self._flatten(found)) if found else []
+
+    def _flatten(self, found: Type, base: int = 0, path: str = "") -> Iterator[Field]:
+        for name, inner, offset in found.members:
+            below = self.plain(inner)
+            whole = f"{path}.{name}" if path and name else path or name
+            size = self._size(inner)
+            if below.kind in (STRUCT, UNION) and (not name or size > SMALL):
+                yield from self._flatten(below, base + offset, whole)
+            elif name:
+                yield Field(base + offset, size, whole)
+
+    def _size(self, number: int) -> int:
+        found = self.plain(number)
+        if found.kind == ARRAY:
+            return found.length * self._size(found.size)
+        return 8 if found.kind == POINTER else found.size if found.kind in SIZED else 0
 
     def touched(self, name: str, start: int, mask: int) -> list[str]:
         """Fields under the set bits; bit 0 is the byte at `start`."""
@@ -90,53 +157,27 @@ class Structures:
     def pointee(self, name: str, offset: int) -> tuple[str, str]:
         """The field at an offset, and the structure that it points to, or nothing."""
         found = self.find(name) if name else None
-        return points_to(self.types, found, offset) if found else ("", "")
+        return self._points_to(found, offset) if found else ("", "")
+
+    def _points_to(self, found: Type, offset: int, path: str = "") -> tuple[str, str]:
+        for name, inner, at in found.members:
+            below = self.plain(inner)
+            whole = f"{path}.{name}" if path and name else path or name
+            if below.kind in (STRUCT, UNION):
+                if at <= offset < at + below.size:
+                    field, target = self._points_to(below, offset - at, whole)
+                    if field:
+                        return field, target
+            elif below.kind == POINTER and at == offset:
+                to = self.plain(below.size)
+                return whole, to.name if to.kind == STRUCT else ""
+        return "", ""
 
 
 def bits(start: int, size: int) -> int:
     """A mask of bytes; those before 0 are cut off."""
     end = max(start + size, 0)
     return (1 << end) - (1 << max(start, 0))
-
-
-def flatten(types: btf.Btf, number: int, base: int = 0, path: str = "") -> Iterator[Field]:
-    for name, inner, offset in types.members(types.plain(number)[1]):
-        _, found = types.plain(inner)
-        whole = f"{path}.{name}" if path and name else path or name
-        size = size_of(types, inner)
-        if found.kind in (btf.STRUCT, btf.UNION) and (not name or size > SMALL):
-            yield from flatten(types, inner, base + offset, whole)
-        elif name:
-            yield Field(base + offset, size, whole)
-
-
-def size_of(types: btf.Btf, number: int) -> int:
-    number, found = types.plain(number)
-    if found.kind == btf.ARRAY:
-        element, _, count = (
-            int.from_bytes(found.owner.data[found.at + at : found.at + at + 4], "little")
-            for at in (0, 4, 8)
-        )
-        return count * size_of(types, element)
-    try:
-        return int(types.size(number))
-    except btf.Missing:
-        return 0
-
-
-def points_to(types: btf.Btf, number: int, offset: int, path: str = "") -> tuple[str, str]:
-    for name, inner, at in types.members(types.plain(number)[1]):
-        _, found = types.plain(inner)
-        whole = f"{path}.{name}" if path and name else path or name
-        if found.kind in (btf.STRUCT, btf.UNION):
-            if at <= offset < at + size_of(types, inner):
-                field, struct = points_to(types, inner, offset - at, whole)
-                if field:
-                    return field, struct
-        elif found.kind == btf.POINTER and at == offset:
-            target = types.plain(found.size)[1]
-            return whole, target.name if target.kind == btf.STRUCT else ""
-    return "", ""
 
 
 def structures(kernel: build.Build) -> Structures:
@@ -152,7 +193,7 @@ def structures(kernel: build.Build) -> Structures:
         if not path.is_file():
             with step(f"types of the {kernel.flavour} kernel"):
                 write_types(kernel, command, text, path)
-    return Structures(btf.Btf(path.read_bytes()))
+    return Structures(path.read_bytes())
 
 
 def digest(kernel: build.Build) -> bytes:

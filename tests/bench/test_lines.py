@@ -322,7 +322,7 @@ def types(tmp_path_factory):
     (folder / "types.c").write_text(TYPES)
     common.run(["gcc", *structures.DEBUG, "-c", "-o", folder / "t.o", folder / "types.c"])
     common.run(["pahole", "-J", f"--btf_encode_detached={folder}/t.btf", folder / "t.o"])
-    return structures.Structures(structures.btf.Btf((folder / "t.btf").read_bytes()))
+    return structures.Structures((folder / "t.btf").read_bytes())
 
 
 def test_fields_of_a_structure(types):
