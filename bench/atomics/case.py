@@ -6,7 +6,6 @@ from typing import NamedTuple
 from bench.lib import symbol_counts
 from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
 from bench.lib.jobs import PAGE_HASH, check_page_hash, count_guest
-from bench.lib.record import table
 from bench.lib.sides import TITLES, check_counting, kernel_of, note_kernels
 from bench.lib.symbols import USER
 from common import die, step
@@ -137,7 +136,6 @@ def measure(result, load):
             progress.note = f"{number + 1} of {len(load.kinds)} guests"
             count(result, kernels, kind, load)
     figures(result)
-    show(result)
 
 
 def build_all():
@@ -337,106 +335,3 @@ def ratio_figures(result):
         worst = max(ratios, key=lambda case: abs(ratios[case] - 1))
         result.figure(name, ratios[worst])
         result.run("worst", figure=name, ratio=ratios[worst], case=" ".join(map(str, worst)))
-
-
-# Tables.
-
-
-def show(result):
-    show_paper(result)
-    for place, folios in (("ext4", "small"), ("xfs", "small"), ("xfs", "large")):
-        show_place(result, place, folios)
-    show_functions(result)
-    for worst in result.runs("worst"):
-        print(f"\n  {worst['figure']}: {worst['ratio']:.3f}, {worst['case']}")
-
-
-def show_paper(result):
-    """Table 5 with a row for each n, beside the paper's formula."""
-    rows = []
-    for pages in SIZES:
-        one, together = (Case("ext4", "small", "read", how, pages) for how in HOWS)
-        cells = [
-            f"{of(result, kind, case):.0f}"
-            for case in (one, together)
-            for kind in ("base", "ours", "hash")
-        ]
-        large = Case("xfs", "large", "read", "together", pages)
-        rows.append((pages, 2 * pages, pages + 1, *cells, f"{of(result, 'base', large):.0f}"))
-    print(
-        "\n  atomic operations to read n pages in memory, one by one and "
-        "together (ext4), and of one large folio (xfs); the paper's are those "
-        "of a spin lock"
-    )
-    table(
-        rows,
-        (
-            "n",
-            "paper, 2n",
-            "paper, n+1",
-            *(f"{how}, {TITLES[kind]}" for how in HOWS for kind in ("base", "ours", "hash")),
-            "large folio, base",
-        ),
-    )
-
-
-def show_place(result, place, folios):
-    rows = []
-    for case in measured(result):
-        if case[:2] != (place, folios):
-            continue
-        base = of(result, "base", case)
-        rows.append(
-            (
-                f"{case.operation}, {case.how}, {case.pages}",
-                f"{base:.0f}",
-                f"{of(result, 'ours', case):.0f}",
-                f"{base / case.pages:.2f}",
-                f"{of(result, 'ours', case) / base:.3f}",
-                f"{of(result, 'hash', case) / base:.3f}",
-                f"{of(result, 'again', case) / base:.3f}",
-                f"{per_page(result, 'base', case, 'index_locks'):.3f}",
-                f"{per_page(result, 'ours', case, 'index_locks'):.3f}",
-            )
-        )
-    print(
-        f"\n  {place}, {folios} folios: atomic operations of the kernel, and "
-        "acquisitions of the page index's lock"
-    )
-    table(
-        rows,
-        (
-            "operation, how, pages",
-            "base",
-            "series",
-            "a page",
-            "series/base",
-            "hash/base",
-            "again/base",
-            "index lock/page",
-            "series",
-        ),
-    )
-
-
-def show_functions(result):
-    """Functions with atomic operations, for the largest number of pages."""
-    rows = []
-    for case in measured(result):
-        if case.pages < max(SIZES) or case.operation not in ("read", "fault"):
-            continue
-        first = chosen(result, "base", case)[0]
-        most = sorted(first["functions"].items(), key=lambda one: -one[1])
-        rows.append(
-            (
-                " ".join(map(str, case)),
-                ", ".join(
-                    f"{name} {count / case.pages:.2f}"
-                    for name, count in most[:5]
-                    if count / case.pages >= 0.01
-                ),
-            )
-        )
-    print("\n  where atomic operations are, for each page, base")
-    for name, text in rows:
-        print(f"  {name}: {text}")

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from bench.lib import lockstat, symbol_counts
 from bench.lib.benchmark import EXACT, NEAR, NOISY, Benchmark, Figure
 from bench.lib.jobs import count_guest, fields, mkfs_ext4, run_guest, split_counters
-from bench.lib.record import table
-from bench.lib.rounds import alternate, furthest
+from bench.lib.rounds import furthest
 from bench.lib.sides import (
     build_kernels,
     build_lockstat_kernels,
@@ -72,13 +71,12 @@ class Load(NamedTuple):
     links: int
     counted: tuple  # guests that count instructions, in their order
     locks: int  # files where locks are counted
-    rounds: int  # of seconds
 
 
 LOADS = {
-    "quick": Load(4000, 4000, 2000, ("base", "ours", "again"), 1000, 1),
-    "usual": Load(50_000, 20_000, 8000, ("base", "ours", "again"), 5000, 1),
-    "long": Load(50_000, 100_000, 8000, ("base", "ours", "again", "ours-again"), 50_000, 5),
+    "quick": Load(4000, 4000, 2000, ("base", "ours", "again"), 1000),
+    "usual": Load(50_000, 20_000, 8000, ("base", "ours", "again"), 5000),
+    "long": Load(50_000, 100_000, 8000, ("base", "ours", "again", "ours-again"), 50_000),
 }
 BENCH = Benchmark(
     seconds=(90, 480, 7200),
@@ -107,10 +105,7 @@ def measure(result, load):
             count_locks(result, size, load, kind, kernel)
             count_contentions(result, size, load, kind, kernel)
         count_hits(result, size, load, kernels["ours"])
-        for number, kind in alternate(load.rounds):
-            take_seconds(result, size, load, kind, kernels[kind], number)
     figures(result)
-    show(result)
 
 
 # Guests.
@@ -328,28 +323,6 @@ def counted(text):
     }
 
 
-def take_seconds(result, size, load, kind, kernel, number):
-    with step(f"seconds, {size}, {kind}, {number + 1} of {load.rounds}"):
-        output = run_guest(
-            result,
-            f"seconds-{kind}",
-            kernel,
-            script(size, load.files, load.sets, load.links),
-            cpus=1,
-            **options(),
-        )
-    reports = parse(output)
-    for one in reports:
-        result.run(
-            "seconds",
-            kernel=kind,
-            blocks=size,
-            round=number,
-            phase=one["phase"],
-            microseconds=1e6 * one["seconds"] / one["operations"],
-        )
-
-
 # Figures.
 
 
@@ -410,7 +383,7 @@ def figures(result):
             )
             result.figure(f"insn_aa_ratio_{short(phase)}_{size}", same_again(result, **wanted))
         hit_figures(result, size)
-    result.figure("insn_ratio_cold_ls", result.data["figures"]["insn_ratio_cold_ls_1k"])
+    result.figure("insn_ratio_cold_ls", result.value("insn_ratio_cold_ls_1k"))
 
 
 def lookup_figures(result):
@@ -449,7 +422,7 @@ def lock_figures(result):
             f"private_lock_contentions_per_follow{end}",
             sum(one["contentions"] for one in runs) / sum(one["operations"] for one in runs),
         )
-    if not result.data["figures"]["private_lock_acquisitions_per_lookup_base"]:
+    if not result.value("private_lock_acquisitions_per_lookup_base"):
         die(
             "/proc/lock_stat shows no acquisition of i_private_lock while "
             "links are followed with the base"
@@ -480,174 +453,3 @@ def hit_figures(result, size):
         for name, rate in zip(("lru", "table"), hit_rates(one)):
             if rate is not None:
                 result.figure(f"{name}_hit_rate_{short(one['phase'])}_{size}", rate)
-
-
-# Tables.
-
-
-def show(result):
-    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
-    for size in BLOCKS:
-        show_phases(result, size)
-    show_lookups(result)
-    show_symbols(result)
-    show_locks(result)
-    show_contentions(result)
-    show_hits(result)
-
-
-def show_phases(result, size):
-    rows = []
-    for phase in PHASES:
-        wanted = {"blocks": size, "phase": phase}
-        base, ours = (mean(result, kernel_insns, kind, **wanted) for kind in ("base", "ours"))
-        seconds = [
-            statistics.median(
-                one["microseconds"] for one in result.runs("seconds", kernel=kind, **wanted)
-            )
-            for kind in ("base", "ours")
-        ]
-        rows.append(
-            (
-                phase,
-                f"{base:.1f}",
-                f"{ours:.1f}",
-                f"{ours / base:.4f}",
-                f"{same_again(result, **wanted):.4f}",
-                *(f"{one:.1f}" for one in seconds),
-            )
-        )
-    print(
-        f"\n  blocks of {size}: instructions of the kernel for each "
-        "operation, and microseconds, which are noise"
-    )
-    table(rows, ("phase", "base", "series", "ratio", "same again", "us base", "us series"))
-
-
-def show_lookups(result):
-    rows = []
-    for what, title in (
-        (lookup_cost, "lookup as a whole"),
-        (miss_cost, "more than a hit of the LRU"),
-    ):
-        for size in BLOCKS:
-            for name, phases in LOOKUPS.items():
-                base, ours = (what(result, kind, size, phases) for kind in ("base", "ours"))
-                rows.append(
-                    (f"{title}, {name}, {size}", f"{base:.1f}", f"{ours:.1f}", f"{ours / base:.4f}")
-                )
-    print("\n  instructions of one lookup after a miss of the LRU")
-    table(rows, ("cost", "base", "series", "ratio"))
-
-
-def show_symbols(result):
-    """Which functions cost more or less than before."""
-    rows = []
-    for size in BLOCKS:
-        for name, phases in LOOKUPS.items():
-            wanted = {"blocks": size, "phase": phases[0]}
-            runs = result.runs("instructions", **wanted)
-            for symbol in sorted({of for one in runs for of in one["lookup_insns"]}):
-                base, ours = (
-                    mean(
-                        result,
-                        lambda one, of=symbol: one["lookup_insns"].get(of, 0),
-                        kind,
-                        **wanted,
-                    )
-                    for kind in ("base", "ours")
-                )
-                if max(base, ours) >= 0.5:
-                    rows.append(compared(f"{name}, {size}: {symbol}", base, ours))
-            rows.append(
-                compared(
-                    f"{name}, {size}: locks",
-                    *(more(result, lock_insns, kind, size, phases) for kind in ("base", "ours")),
-                )
-            )
-    print("\n  functions of a lookup, and the locks that it takes")
-    table(rows, ("function", "base", "series", "more"))
-
-
-def compared(title, base, ours):
-    return title, f"{base:.1f}", f"{ours:.1f}", f"{ours - base:+.1f}"
-
-
-def show_locks(result):
-    rows = []
-    for size in BLOCKS:
-        for phase in PHASES:
-            base, ours = (
-                result.runs("locks", kernel=kind, blocks=size, phase=phase)[0]
-                for kind in ("base", "ours")
-            )
-            rows.append(
-                (
-                    f"{phase}, {size}",
-                    base["operations"],
-                    base["misses"],
-                    base["private_locks"],
-                    base["folio_locks"],
-                    base["acquisitions"],
-                    ours["misses"],
-                    ours["folio_locks"],
-                    ours["acquisitions"],
-                )
-            )
-    print(
-        "\n  lookups after a miss of the LRU, those that took a lock and "
-        "which, and all acquisitions of i_private_lock"
-    )
-    table(
-        rows,
-        (
-            "phase",
-            "operations",
-            "lookups base",
-            "i_private_lock",
-            "folio lock",
-            "acquired",
-            "lookups series",
-            "folio lock",
-            "acquired",
-        ),
-    )
-
-
-def show_contentions(result):
-    rows = []
-    for size in BLOCKS:
-        base, ours = (
-            result.runs("contentions", kernel=kind, blocks=size)[0] for kind in ("base", "ours")
-        )
-        rows.append(
-            (
-                size,
-                base["operations"],
-                base["acquisitions"],
-                base["contentions"],
-                ours["acquisitions"],
-                ours["contentions"],
-            )
-        )
-    print(f"\n  {CPUS} processes follow all links at once: i_private_lock")
-    table(
-        rows, ("blocks", "operations", "acquired base", "contended", "acquired series", "contended")
-    )
-
-
-def show_hits(result):
-    rows = []
-    for one in result.runs("hits"):
-        rows.append(
-            (
-                f"{one['phase']}, {one['blocks']}",
-                one["operations"],
-                one["cache_hits"],
-                one["lookups"],
-                one["hits"],
-                *("-" if rate is None else f"{100 * rate:.1f} %" for rate in hit_rates(one)),
-            )
-        )
-    print("\n  lookups as /proc/hashstats counts them, series; the base has no such file")
-    table(rows, ("phase", "operations", "LRU hits", "lookups", "hits", "LRU hit rate", "table"))

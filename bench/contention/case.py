@@ -7,8 +7,7 @@ import statistics
 
 from bench.lib import usermode
 from bench.lib.benchmark import NOISY, Benchmark, Figure
-from bench.lib.record import table
-from bench.lib.rounds import run_turns
+from bench.lib.rounds import alternate, run_turns
 from bench.lib.sides import note_kernels
 from common import die
 from guest import uml
@@ -56,18 +55,12 @@ def measure(result, load):
         die("bench-contention: this machine has one processor; two or more are needed")
     kernels = note_kernels(result, build_all())
     append = [f"contention_bench.milliseconds={milliseconds}", f"ncpus={cpus}", "seccomp=on"]
-    turns = [
-        (number, side)
-        for number in range(rounds)
-        for side in (SIDES[::-1] if number % 2 else SIDES)
-    ]
     run_turns(
         "contend for tables",
-        turns,
+        list(alternate(rounds, SIDES)),
         lambda number, side: one_run(result, kernels, side, append, number, cpus),
     )
     figures(result, cpus)
-    tables(result, cpus)
 
 
 def build_all():
@@ -98,41 +91,17 @@ def parse(output, cpus):
     return found
 
 
-def times(result, side, op, threads):
-    """A time from each round."""
-    return [
-        case["ns"]
-        for one in result.runs("contention", side=side)
-        for case in one["cases"]
-        if (case["op"], case["threads"]) == (op, threads)
-    ]
-
-
-def ratio(result, side, *case):
-    """A side divided by the base, each by the median of its rounds."""
-    return statistics.median(times(result, side, *case)) / statistics.median(
-        times(result, "base", *case)
-    )
-
-
 def figures(result, cpus):
     for op in OPS:
         for threads in sorted({1, 2, cpus}):
-            result.figure(f"{op}_ratio_{threads}", ratio(result, "ours", op, threads))
-            result.figure(f"aa_{op}_{threads}", ratio(result, "again", op, threads))
-
-
-def tables(result, cpus):
-    print("\n  ns an operation, median of the rounds; behind it to the base")
-    table(
-        [row(result, op, threads) for op in OPS for threads in range(1, cpus + 1)],
-        ("operation, threads", "base", "base again", "series"),
-    )
-
-
-def row(result, op, threads):
-    cells = [f"{statistics.median(times(result, 'base', op, threads)):.1f}"]
-    for side in ("again", "ours"):
-        time = statistics.median(times(result, side, op, threads))
-        cells.append(f"{time:.1f} ({ratio(result, side, op, threads):.3f})")
-    return (f"{op} {threads}", *cells)
+            base, ours, again = (
+                statistics.median(
+                    case["ns"]
+                    for one in result.runs("contention", side=side)
+                    for case in one["cases"]
+                    if (case["op"], case["threads"]) == (op, threads)
+                )
+                for side in SIDES
+            )
+            result.compare(f"{op}_ratio_{threads}", base, ours, again)
+            result.figure(f"aa_{op}_{threads}", again / base)

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from bench.lib import record, symbol_counts
 from bench.lib.benchmark import NEAR, NOISY, Benchmark, Figure
-from bench.lib.jobs import count_guest, run_guest
-from bench.lib.record import FOLDER, table
-from bench.lib.rounds import alternate, furthest
+from bench.lib.jobs import count_guest
+from bench.lib.rounds import furthest
 from bench.lib.sides import build_kernels, check_counting, kernel_of, note_machine
 from common import die, step
 from kernel import build, variants
@@ -17,7 +16,6 @@ MEMORY = "8G"  # on which a hundred thousand users are not unlikely
 APPEND = "nokaslr"
 OLD_SIZE = "hash_entries=uid:128"
 SMALL, MANY, MOST = 100, 10_000, 100_000
-PICTURE = FOLDER / "crowd.png"
 
 # Limits that a crowd would meet, and scanners that would come between.
 SETUP = """
@@ -194,7 +192,6 @@ CHANGES = {("timers", "create")}
 
 class Load(NamedTuple):
     sizes: tuple
-    rounds: int  # of seconds
     counted: tuple  # guests that count instructions, in their order
     small: tuple = ()  # of these, those with the smallest crowd only
     kept: tuple = ()  # sizes of the crowds in KEPT
@@ -202,9 +199,9 @@ class Load(NamedTuple):
 
 TWICE = ("base", "ours", "again", "ours-again")
 LOADS = {
-    "quick": Load((SMALL, MANY), 0, TWICE[:3], small=("again",)),
-    "usual": Load((SMALL, MANY, MOST), 1, TWICE, kept=KEPT_SIZES),
-    "long": Load((SMALL, 1000, MANY, MOST), 3, TWICE, kept=KEPT_SIZES),
+    "quick": Load((SMALL, MANY), TWICE[:3], small=("again",)),
+    "usual": Load((SMALL, MANY, MOST), TWICE, kept=KEPT_SIZES),
+    "long": Load((SMALL, 1000, MANY, MOST), TWICE, kept=KEPT_SIZES),
 }
 BENCH = Benchmark(
     seconds=(130, 800, 7400),
@@ -231,14 +228,9 @@ def measure(result, load):
         for name in load.counted:
             count(result, crowd, load, name, kernels[kernel_of(name)])
     count(result, CROWDS[0], load, "old-size", kernels["ours"], f"{APPEND} {OLD_SIZE}")
-    for number, (crowd, name) in alternate(
-        load.rounds, [(crowd, name) for crowd in CROWDS for name in kernels]
-    ):
-        take_seconds(result, crowd, load, name, kernels[name], number)
     if load.kept:
         measure_kept(result, load)
     figures(result)
-    show(result)
     draw(curves(result))
 
 
@@ -297,23 +289,6 @@ def check_lookups(crowd, one, segment, found):
                 f"{crowd.name} {one['operation']}: {calls} calls of "
                 f"{' '.join(symbols)} in {one['ops']} operations"
             )
-
-
-def take_seconds(result, crowd, load, name, kernel, number):
-    with step(f"seconds, {crowd.name}, {name}"):
-        output = run_guest(
-            result, f"seconds-{name}", kernel, script(crowd, load), cpus=1, **options()
-        )
-    for one in parse(output, crowd, load):
-        keep(
-            result,
-            "seconds",
-            crowd,
-            name,
-            one,
-            round=number,
-            nanoseconds=one["nanoseconds"] / one["ops"],
-        )
 
 
 def keep(result, kind, crowd, name, one, **more):
@@ -402,19 +377,6 @@ def kept_figures(result):
             result.figure(f"kept_{crowd}_{operation}_{what}_growth", many[number] / small[number])
 
 
-def show_kept(result):
-    print("\n  base only: instructions of the lookups of one operation, and of the kernel")
-    rows = kept_rows(result)
-    sizes = sorted({size for row in rows.values() for size in row})
-    table(
-        [
-            (*key, *(f"{row[size][0]:.1f} {row[size][1]:.0f}" for size in sizes))
-            for key, row in rows.items()
-        ],
-        ("crowd", "operation", *sizes),
-    )
-
-
 # Figures.
 
 
@@ -498,68 +460,17 @@ def operations(result):
 # Tables and the picture.
 
 
-def show(result):
-    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
-    print("\n  instructions of the lookups of one operation, base and series")
-    rows = []
-    for one in curves(result):
-        sizes = sorted(one["ours"])
-        rows.append(
-            (
-                one["table"],
-                one["crowd"],
-                one["operation"],
-                *(f"{one['base'][size]:.1f} {one['ours'][size]:.1f}" for size in sizes),
-                *[""] * (len(all_sizes(result)) - len(sizes)),
-                f"{ratio_at_100(one):.3f}",
-            )
-        )
-    table(rows, ("table", "crowd", "operation", *all_sizes(result), "series/base at 100"))
-    if result.runs("kept"):
-        show_kept(result)
-    if result.runs("seconds"):
-        show_seconds(result)
-
-
-def show_seconds(result):
-    print("\n  microseconds of one operation, base and series, medians")
-    rows = []
-    for crowd in CROWDS:
-        for name in dict.fromkeys(
-            one["operation"] for one in result.runs("seconds", crowd=crowd.name)
-        ):
-            sizes = sorted({one["size"] for one in result.runs("seconds", crowd=crowd.name)})
-            rows.append(
-                (
-                    crowd.name,
-                    name,
-                    *(
-                        " ".join(
-                            microseconds(result, kernel, crowd.name, name, size)
-                            for kernel in ("base", "ours")
-                        )
-                        for size in sizes
-                    ),
-                    *[""] * (len(all_sizes(result)) - len(sizes)),
-                )
-            )
-    table(rows, ("crowd", "operation", *all_sizes(result)))
-
-
-def all_sizes(result):
-    return sorted({one["size"] for one in result.runs("count") if one["crowd"] != MOUNTS.name})
-
-
-def microseconds(result, kernel, crowd, operation, size):
-    return "{:.1f}".format(
-        statistics.median(
-            one["nanoseconds"] / 1000
-            for one in result.runs(
-                "seconds", kernel=kernel, crowd=crowd, operation=operation, size=size
-            )
-        )
-    )
-
-
 def draw(rows):
-    record.draw("crowd", (PICTURE, PICTURE.with_suffix(".svg")), rows)
+    panels: dict[str, dict] = {}
+    for row in rows:
+        for side, title in (("base", "mainline"), ("ours", "series")):
+            name = f"{row['operation']}, {title}"
+            panels.setdefault(row["table"], {})[name] = sorted(row[side].items())
+    record.draw(
+        "crowd",
+        x="objects",
+        y="instructions of the lookups of an operation",
+        logarithms=(10, 10),
+        columns=4,
+        panels=panels,
+    )

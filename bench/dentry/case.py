@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from bench.lib import record, usermode
 from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
-from bench.lib.record import FOLDER, table
 from bench.lib.rounds import alternate, run_turns
 from common import die
 from guest import uml
@@ -63,13 +62,13 @@ PRESSURE = re.compile(
 )
 BUCKETS = re.compile(r"^dentry_bench: buckets (\d+)$", re.M)
 
-PICTURE = FOLDER / "dentry.png"
 BENCH = Benchmark(
     seconds=(60, 230, 1200),
     loads=LOADS,
     figures=(
         Figure("nodes_*", "nodes", EXACT),
         Figure("ns_default_*", "ns", NOISY),
+        Figure("ns_lookup_*", "ns", NOISY),
         Figure("*_names_*", "names", NOISY),
         Figure("*_pages_*", "pages", NOISY),
         Figure("pressure_nodes_*", "nodes", NOISY),
@@ -89,8 +88,7 @@ def measure(result, load):
     time_sizes(result, kernel, load)
     press(result, kernel, load)
     figures(result)
-    tables(result)
-    draw(rows_of_picture(result))
+    draw(result)
 
 
 def entries(size, default):
@@ -278,6 +276,9 @@ def figures(result):
             name = f"best_size_{set_}" + ("" if cache == "hot" else f"_{cache}")
             result.figure(name, float(SIZES[best(result, set_, "hit", cache)]))
         result.figure(f"ns_default_{set_}", nanoseconds(result, DEFAULT, set_, "hit", "hot"))
+        for size, mark in (DEFAULT, ""), ("1_16", "1_16_"):
+            name = f"ns_lookup_{mark}{set_}"
+            result.figure(name, nanoseconds(result, size, set_, "hit", "hot"))
     pressure_figures(result)
 
 
@@ -309,101 +310,25 @@ def pressure_figures(result):
                 )
 
 
-# Tables and the picture.
-
-
-def tables(result):
-    runs = result.runs("size")
-    sizes = {size: next(one for one in runs if one["size"] == size) for size in SIZES}
-    pages = "huge" if result.data["machine"]["huge_pages"] else "small"
-    print(f"\n  ns a lookup, {MEMORY} MiB of memory, {pages} pages; behind it to the default")
-    head = (
-        "set, lookup, caches",
-        *(
-            f"{one['bytes'] >> 10} KiB"
-            + (" again" if size == "again" else ", default" if size == DEFAULT else "")
-            for size, one in sizes.items()
-        ),
-    )
-    table(
-        [
-            (f"{set_}, {op}, {cache}", *(cell(result, size, set_, op, cache) for size in SIZES))
-            for set_ in SETS
-            for op in OPS
-            for cache in CACHES
-        ],
-        head,
-    )
-    print("\n  nodes that a lookup examines, mean")
-    table(
-        [
-            (f"{set_}, {op}", *(f"{nodes(result, size, set_, op):.3f}" for size in SIZES))
-            for set_ in SETS
-            for op in OPS[:2]
-        ],
-        ("set, lookup", *head[1:]),
-    )
-    pressure_table(result)
-
-
-def cell(result, size, *case):
-    time = f"{nanoseconds(result, size, *case):.1f}"
-    return time if size == DEFAULT else f"{time} ({ratio(result, size, *case):.3f})"
-
-
-def pressure_table(result):
-    rows = []
-    for size in PRESSURE_SIZES:
-        for pressure in PRESSURES:
-
-            def of(what, size=size, pressure=pressure):
-                return pressed(result, pressure, size, what)
-
-            rows.append(
-                (
-                    f"{pressure}, {of('buckets'):.0f} buckets",
-                    f"{of('names'):.0f}",
-                    f"{of('pages'):.0f}",
-                    f"{of('hit_rate'):.4f}",
-                    f"{of('nodes'):.3f}",
-                    f"{of('lookup_ns'):.1f}",
-                    f"{of('step_ns'):.0f}",
-                )
-            )
-    print(f"\n  load on {PRESSURE_MEMORY} MiB, medians of the rounds")
-    table(
-        rows,
-        (
-            "vfs_cache_pressure",
-            "names",
-            "pages",
-            "hit rate",
-            "nodes a lookup",
-            "ns a lookup",
-            "ns a step",
-        ),
-    )
-
-
-def rows_of_picture(result):
-    """One for each curve: where it is drawn, and its points."""
+def draw(result):
     bytes_of = {one["size"]: one["bytes"] for one in result.runs("size")}
-    return [
-        {
-            "panel": cache,
-            "curve": f"{set_} {op}",
-            "default": bytes_of[DEFAULT],
-            "points": [
-                (bytes_of[size], nanoseconds(result, size, set_, op, cache))
-                for size in SIZES
-                if size != "again"
-            ],
-        }
-        for cache in CACHES
-        for set_ in SETS
-        for op in OPS[:2]
-    ]
-
-
-def draw(rows):
-    record.draw("dentry", [PICTURE], rows)
+    titles = ("nothing but lookups", "other memory is read in between", "out of all caches")
+    record.draw(
+        "dentry",
+        x=f"KiB of the dentry table; default: {bytes_of[DEFAULT] >> 10}",
+        y="ns a lookup",
+        logarithms=(2, 10),
+        columns=len(CACHES),
+        panels={
+            title: {
+                f"{set_} set, {op}": [
+                    (bytes_of[size] / 1024, nanoseconds(result, size, set_, op, cache))
+                    for size in SIZES
+                    if size != "again"
+                ]
+                for set_ in SETS
+                for op in OPS[:2]
+            }
+            for cache, title in zip(CACHES, titles)
+        },
+    )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Hash functions of 25 years on the keys of a running kernel."""
 
+import math
 import re
 import shlex
 import tempfile
@@ -12,7 +13,6 @@ from bench.functions import citi_keys
 from bench.lib import record
 from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
 from bench.lib.jobs import mkfs_ext4, run_guest
-from bench.lib.record import table
 from bench.lib.rounds import remaining
 from bench.lib.sides import note_machine
 from common import ROOT, die, run, step
@@ -69,7 +69,6 @@ TIME = re.compile(rf"time (\S+) (\S+) waits {NUMBER} stream {NUMBER}")
 KEYS = re.compile(r"keys (\S+) (\d+)")
 CHECKED = re.compile(r"vectors (\d+)")
 
-PICTURE = record.FOLDER / "functions.png"
 LONG = 16  # the histogram's last row has these and longer ones
 
 
@@ -142,7 +141,6 @@ def measure(result, load):
         count_paper(result, program, name, paper)
     count_far(result, program)
     figures(result)
-    show(result)
     draw_picture(result)
 
 
@@ -566,94 +564,29 @@ def paper_mult(paper):
 # What is shown.
 
 
-def show(result):
-    first = guests(result)[0]
-    print(
-        "\n  keys of a running kernel, the table whose load is nearest to 1:"
-        " nodes divided by those of a random function"
-    )
-    lines = []
-    for kind in KINDS:
-        for function in FUNCTIONS[kind]:
-            lines.append(shown_row(result, kind, function, first))
-    table(
-        lines,
-        (
-            "kind, function",
-            "hit",
-            "miss",
-            "all sizes, hit",
-            "variance/mean",
-            "longest",
-            "ns waits",
-            "ns stream",
-        ),
-    )
-    show_paper(result)
-
-
-def shown_row(result, kind, function, first):
-    rows = full_rows(result, kind, function)
-    (time,) = result.runs("time", key=kind, function=function)
-    row = [row for row in rows if row["set"] == first][0]
-    mark = "*" if OURS.get(kind) == function else ""
-    return (
-        f"{kind} {function}{mark}",
-        f"{worst(rows):.3f}",
-        f"{worst(rows, 'miss'):.3f}",
-        f"{worst(all_rows(result, kind, function)):.3f}",
-        f"{row['variance_over_mean']:.3f}",
-        row["longest"],
-        f"{time['waits_ns']:.2f}",
-        f"{time['stream_ns']:.2f}",
-    )
-
-
-def show_paper(result):
-    first = guests(result)[0]
-    for kind in ("buffer", "inode"):
-        show_histogram(
-            result, first, kind, f"{first}, {kind}s", ("original", MULT[kind], OURS[kind])
-        )
-    for name, paper in papers().items():
-        show_histogram(
-            result, name, paper.kind, paper.title, ("original", paper_mult(paper), OURS[paper.kind])
-        )
-
-
-def show_histogram(result, name, kind, title, functions):
-    """In the paper's columns: the paper's histogram, if any, and the new ones."""
-    columns = [
-        (f"paper's {one['histogram']}", one["rows"]) for one in result.runs("paper", set=name)
-    ]
-    for function in functions:
-        (one,) = result.runs("histogram", set=name, key=kind, function=function)
-        columns.append((function, one["rows"]))
-    print(f"\n  {title}: {one['objects']} in {1 << one['bits']} buckets")
-    lines = [[row[0]] for row in columns[0][1]]
-    for _, rows in columns:
-        for line, row in zip(lines, rows):
-            line += row[1:]
-    table(lines, ("size", *(cell for head, _ in columns for cell in (head, "objects", "sum-pct"))))
-
-
-def rows_of_picture(result):
-    """A panel for each situation: the chains of three functions."""
-    panels = []
-    for name, paper in papers().items():
-        panel = {
-            "title": paper.title,
-            "objects": paper.kind + "s",
-            "buckets": 1 << paper.bits,
-            "series": {},
-        }
-        for function in ("original", paper_mult(paper), OURS[paper.kind]):
-            (one,) = result.runs("histogram", set=name, function=function)
-            panel["series"][function] = one["chains"]
-            panel["number"] = one["objects"]
-        panels.append(panel)
-    return panels
-
-
 def draw_picture(result):
-    record.draw("functions", [PICTURE], rows_of_picture(result))
+    """A panel for each situation of the paper: the chains of three functions, and chance."""
+    panels = {}
+    for name, paper in papers().items():
+        curves, buckets = {}, 1 << paper.bits
+        for title, function in (
+            ("original", "original"),
+            ("multiplicative", paper_mult(paper)),
+            ("series", OURS[paper.kind]),
+        ):
+            (one,) = result.runs("histogram", set=name, function=function)
+            curves[title] = one["chains"]
+        mean = one["objects"] / buckets
+        curves["chance"] = [
+            (length, buckets * math.exp(length * math.log(mean) - mean - math.lgamma(length + 1)))
+            for length in range(16)
+        ]
+        panels[f"{paper.title}: {one['objects']:,} in {buckets:,} buckets"] = curves
+    record.draw(
+        "functions",
+        x="length of a chain",
+        y="buckets",
+        logarithms=(0, 10),
+        columns=2,
+        panels=panels,
+    )

@@ -6,7 +6,6 @@ import re
 from bench.halfmd4 import dirhash
 from bench.lib import record
 from bench.lib.benchmark import NOISY, Benchmark, Figure
-from bench.lib.record import FOLDER, table
 from bench.lib.rounds import furthest
 from common import BUILD, die, run, step
 from kernel import variants
@@ -27,8 +26,12 @@ SERIES = {
     "tea_": ("plain", "tea", "stream"),
     "retpoline_": ("retpoline", "half_md4", "stream"),
 }
-DRAWN = ("", "chain_", "retpoline_", "tea_")
-PICTURE = FOLDER / "halfmd4.png"
+DRAWN = {
+    "": "half-MD4 of independent names",
+    "chain_": "each name waits for the hash of the last",
+    "retpoline_": "with retpolines, independent names",
+    "tea_": "TEA of independent names",
+}
 # Rounds.
 LOADS = {"quick": 20, "usual": 200, "long": 1000}
 
@@ -56,8 +59,7 @@ def measure(result, rounds):
         for one in time_names(result, program, compiler, rounds):
             result.run("names", compiler=compiler, **one)
     figures(result)
-    show(result)
-    draw(rows_of_picture(result))
+    draw(result)
 
 
 def time_names(result, program, compiler, rounds):
@@ -127,7 +129,10 @@ def figures(result):
     for prefix, what in SERIES.items():
         rows = chosen(result, *what)
         for length in LENGTHS:
-            result.figure(f"{prefix}ratio_{length or 'mixed'}", ratio(rows[length]))
+            one = rows[length]
+            sides = [nanoseconds(one, side) for side in ("base", "ours")]
+            name = f"{prefix}ratio_{length or 'mixed'}"
+            result.compare(name, *sides, again=sides[0] * one["again_ns"] / one["base_ns"])
     result.figure(
         "ratio_worst_to_16",
         max(ratio(one) for one in result.runs("names") if MIXED < one["length"] <= 16),
@@ -136,49 +141,27 @@ def figures(result):
     result.figure("aa_ratio_worst", furthest(again))
 
 
-def show(result):
-    for prefix, (compiler, name, how) in SERIES.items():
-        print(
-            f"\n  {name}, {how}, {compiler}: ns a name; "
-            f"{prefix}ratio is the series to the faster of the base's two"
-        )
-        table(
-            [row(one) for one in chosen(result, compiler, name, how).values()],
-            ("bytes", "base", "base again", "series", "ratio"),
-        )
-
-
-def rows_of_picture(result):
-    """One for each curve: where it is drawn, and its points."""
-    return [
-        {
-            "panel": prefix,
-            "curve": curve,
-            "points": [
-                (one["length"], nanoseconds(one, curve))
-                for one in chosen(result, *SERIES[prefix]).values()
-                if one["length"] != MIXED
-            ],
-        }
-        for prefix in DRAWN
-        for curve in ("base", "ours")
-    ]
+def draw(result):
+    record.draw(
+        "halfmd4",
+        x="bytes of a name",
+        y="ns a name",
+        logarithms=(2, 2),
+        columns=2,
+        panels={
+            title: {
+                curve: [
+                    (length, nanoseconds(one, side))
+                    for length, one in chosen(result, *SERIES[prefix]).items()
+                    if length != MIXED
+                ]
+                for side, curve in (("base", "mainline"), ("ours", "series"))
+            }
+            for prefix, title in DRAWN.items()
+        },
+    )
 
 
 def nanoseconds(one, side):
     """Nanoseconds; of the base, those of the faster copy."""
     return min(one["base_ns"], one["again_ns"]) if side == "base" else one["ours_ns"]
-
-
-def draw(rows):
-    record.draw("halfmd4", [PICTURE], rows)
-
-
-def row(one):
-    return (
-        one["length"] or "1-32 mixed",
-        f"{one['base_ns']:.1f}",
-        f"{one['again_ns']:.1f}",
-        f"{one['ours_ns']:.1f}",
-        f"{ratio(one):.3f}",
-    )

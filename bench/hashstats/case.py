@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """The cost of /proc/hashstats: of a read, and of each lookup of a name."""
 
-import statistics
 from itertools import chain
 from typing import Any, NamedTuple
 
 from bench.lib import symbol_counts
 from bench.lib.benchmark import EXACT, NEAR, NOISY, Benchmark, Figure
 from bench.lib.jobs import count_guest, fields, run_guest
-from bench.lib.record import table
 from bench.lib.sides import build_kernels, check_counting, note_machine
 from common import die, step
 from guest import hashstats_file, vm
@@ -114,7 +112,6 @@ def read_file(result, kernel, runs):
     reads = result.runs("read")
     if len(reads) != runs:
         die(f"{len(reads)} of {runs} reads were found in the guest's output")
-    summary(result, reads)
 
 
 def parse_reads(output):
@@ -136,25 +133,6 @@ def parse_reads(output):
         }
 
 
-def summary(result, reads):
-    rows = []
-    for name, what in (
-        ("read_ms", "read of the file, ms"),
-        ("walk_us", "walk of dentry, us"),
-        ("walk_longest_us", "its longest stretch, us"),
-    ):
-        values = [run[name] for run in reads]
-        rows.append((what, min(values), statistics.median(values), max(values)))
-    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
-    table(rows, (f"{len(reads)} runs", "minimum", "median", "maximum"))
-    print()
-    longest = [run["walk_longest_us"] for run in reads]
-    result.figure("read_ms_2_21", statistics.median(run["read_ms"] for run in reads))
-    # The minimum: other load on the machine can only lengthen a stretch.
-    result.figure("longest_stretch_us", min(longest))
-    result.figure("longest_stretch_us_median", statistics.median(longest))
-
-
 def table_bytes(result, kernel):
     """Share of 1 GiB of the tables that the series adds or enlarges."""
     with step("sizes of the tables at 1 GiB"):
@@ -173,7 +151,6 @@ def count_lookups(result, base, ours, pairs, rounds):
             with step(f"count lookups, {kernel.flavour} kernel, {pair + 1} of {pairs}"):
                 count(result, kernel, rounds)
     lookup_figures(result)
-    list_symbols(result)
 
 
 def count(result, kernel, rounds):
@@ -271,16 +248,3 @@ def same_again(runs):
     guests = [runs[n : n + size] for n in range(0, len(runs), size)]
     odd, even = (list(chain(*half)) for half in (guests[1::2], guests[::2]))
     return per_call(odd) / per_call(even)
-
-
-def list_symbols(result):
-    """Instructions a lookup by symbol, of all runs together."""
-    columns = [("base", "off"), ("patched", "off"), ("patched", "on")]
-    rows = []
-    for names in SEGMENTS:
-        for symbol in LISTED:
-            cells = [per_call(chosen(result, *column, [names]), [symbol]) for column in columns]
-            if any(cells):
-                rows.append((f"{names}: {symbol}", *(f"{c:.3f}" if c else "-" for c in cells)))
-    print(f"\n  instructions by symbol, for each call of {LOOKUP}")
-    table(rows, ("names looked up", "base", "off", "on"))

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from bench.lib import symbol_counts
 from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
 from bench.lib.jobs import UUID, fields, split_counters
-from bench.lib.record import table
 from bench.lib.rounds import alternate, paired
 from bench.lib.sides import build_kernels, note_machine
 from bench.lib.symbols import clock_functions, functions_of
@@ -98,7 +97,6 @@ def measure(result, load):
     throughput_figures(result)
     if load.insns:
         instruction_figures(result)
-    show(result)
 
 
 def counted_base() -> build.Build:
@@ -323,6 +321,18 @@ def throughput_figures(result):
                 paired(result, "throughput", "mb_per_second", kind, phase=phase),
             )
         result.figure(f"throughput_spread_{name}", base[-1] / base[0])
+        result.compare(
+            f"mb_per_cpu_second_ratio_{name}",
+            *(per_cpu_second(result, kind, phase) for kind in ("base", "ours")),
+        )
+
+
+def per_cpu_second(result, kind, phase):
+    """MB that a CPU second moves, of all rounds."""
+    return statistics.median(
+        100 * one["mb_per_second"] / one["machine_percent"]
+        for one in result.runs("throughput", kernel=kind, phase=phase)
+    )
 
 
 def instruction_figures(result):
@@ -337,109 +347,3 @@ def instruction_figures(result):
             one["kernel_insns"] for one in result.runs("instructions", kernel="base", phase=phase)
         )
         result.figure(f"insn_spread_{name}", base[-1] / base[0])
-
-
-def show(result):
-    titles = {"base": "before", "ours": "after", "ours-256": "after, with the base's 256 queues"}
-    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
-    for kind in KINDS:
-        print(f"\n  {titles[kind]}: medians for {THREADS} concurrent io threads")
-        table(
-            [phase_row(result, kind, phase) for phase in [*PHASES, *HERDS]],
-            (
-                "Item",
-                "Time",
-                "Rate",
-                "Usr CPU",
-                "Sys CPU",
-                "All CPU",
-                "Switches",
-                "Throughput scaled by %cpu",
-            ),
-        )
-    show_counters(result)
-    if result.runs("instructions"):
-        show_instructions(result)
-
-
-def show_instructions(result):
-    rows = []
-    for phase, title in (PHASES | HERDS).items():
-        cells = []
-        for kind in ("kernel_insns", "code_insns", "switches"):
-            for side in ("base", "ours"):
-                runs = result.runs("instructions", kernel=side, phase=phase)
-                cells.append(f"{statistics.median(one[kind] for one in runs):.0f}")
-        rows.append((title, *cells))
-    print("\n  instructions of a phase on one processor, medians")
-    table(
-        rows,
-        (
-            "phase",
-            *(
-                f"{what} {side}"
-                for what in ("kernel", "code that changes", "switches")
-                for side in ("base", "series")
-            ),
-        ),
-    )
-
-
-def median(result, kind, phase, name):
-    return statistics.median(
-        one[name] for one in result.runs("throughput", kernel=kind, phase=phase)
-    )
-
-
-def phase_row(result, kind, phase):
-    seconds, megabytes, rate, user, system, every, switches = (
-        median(result, kind, phase, name)
-        for name in (
-            "seconds",
-            "megabytes",
-            "mb_per_second",
-            "user_percent",
-            "system_percent",
-            "machine_percent",
-            "context_switches",
-        )
-    )
-    title = (PHASES | HERDS)[phase]
-    cpu = (user + system) / 100
-    return (
-        f"{title} {megabytes:.0f} MBs",
-        f"{seconds:.1f} s",
-        f"{rate:.3f} MB/s",
-        f"{user:.1f} %",
-        f"{system:.1f} %",
-        f"{every:.1f} %",
-        f"{switches:.0f}",
-        f"{rate / cpu:.3f} MB/cpusec" if cpu else "-",
-    )
-
-
-def show_counters(result):
-    """Wakeups of each kernel, and what they examined and called for other keys."""
-    rows = []
-    for phase in [*PHASES, *HERDS]:
-        for name in TABLES:
-            counts = [
-                result.runs("counters", kernel=kind, phase=phase, table=name) for kind in KINDS
-            ]
-            if any(one["wakes"] for one in sum(counts, [])):
-                rows.append((f"{phase}: {name}", *counter_cells(counts)))
-    print("\n  wakeups, and for each the entries examined and the functions called for other keys")
-    table(
-        rows,
-        (
-            "phase",
-            *(f"{what} {kind}" for what in ("wakes", "examined", "called") for kind in KINDS),
-        ),
-    )
-
-
-def counter_cells(counts):
-    return [
-        *(sum(one["wakes"] for one in runs) for runs in counts),
-        *(f"{per_wake(runs, many):.3f}" for many in ("examined", "called") for runs in counts),
-    ]

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from bench.lib import symbol_counts
 from bench.lib.benchmark import EXACT, NEAR, Benchmark, Figure
 from bench.lib.jobs import count_guest, mkfs_ext4
-from bench.lib.record import table
 from bench.lib.rounds import furthest, run_jobs
 from bench.lib.sides import build_kernels, check_counting, kernel_of
 from bench.lib.symbols import clock_functions, functions_of
@@ -87,7 +86,6 @@ def measure(result, load):
     )
     check_same(result)
     figures(result)
-    show(result)
 
 
 def plan(load):
@@ -297,51 +295,3 @@ def figures(result):
     ]
     if again:
         result.figure("insn_aa_ratio_worst", furthest(again))
-
-
-# Tables.
-
-
-def show(result):
-    found = result.data["figures"]
-    print(
-        "\n  bytes filled of the 4096 of a leaf, and leaves, after the "
-        "creates, after as many removals and creates at random, and after "
-        f"{MORE} times as many more"
-    )
-    rows = []
-    for name, pattern in places(result):
-        cells = []
-        for when in FILLS:
-            runs = result.runs("leaves", kernel="ours", when=when, hash=name, pattern=pattern)
-            cells += [f"{runs[0]['filled']:.0f}", runs[0]["leaves"]] if runs else ["-", "-"]
-        rows.append((f"{pattern}, {name}", *cells))
-    table(rows, ("names, hash", *(word for when in FILLS for word in (when, "leaves"))))
-    print(
-        "\n  instructions of the kernel for one operation of the series, and "
-        "divided by the base's; in one create those of the hash, and those "
-        "of the series' namei.c, most of which scan the leaf"
-    )
-    table(
-        [
-            (
-                f"{pattern}, {name}",
-                *(
-                    f"{found[f'insn_{phase}_{name}_{pattern}']:.0f} "
-                    f"({found[f'insn_ratio_{phase}_{name}_{pattern}']:.4f})"
-                    for phase in PHASES
-                ),
-                f"{found[f'insn_hash_base_{name}_{pattern}']:.0f}",
-                f"{found[f'insn_hash_{name}_{pattern}']:.0f}",
-                f"{scan(result, name, pattern):.0f}",
-            )
-            for name, pattern in places(result)
-        ],
-        ("names, hash", *PHASES, "hash, base", "hash, series", "namei.c"),
-    )
-
-
-def scan(result, name, pattern):
-    return by_operation(
-        result, "names_insns", kernel="ours", phase="create", hash=name, pattern=pattern
-    )

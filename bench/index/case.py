@@ -6,7 +6,6 @@ import re
 from bench.lib import record, usermode
 from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
 from bench.lib.jobs import PAGE_HASH
-from bench.lib.record import FOLDER, table
 from bench.lib.rounds import run_turns
 from bench.lib.sides import note_kernels
 from common import die
@@ -68,12 +67,12 @@ BYTES = re.compile(r"^index_bench: index (\w+) bits (\d+) bytes (\d+)$", re.M)
 FIRST_FILL = re.compile(r"^index_bench: index (\w+) bits (\d+) first_fill_ps (\d+)$", re.M)
 NAMES = ("index", "op", "how", "order", "bits")
 
-PICTURE = FOLDER / "index.png"
 BENCH = Benchmark(
     seconds=(30, 220, 3600),
     loads=LOADS,
     figures=(
         Figure("bytes_*", "bytes", EXACT),
+        Figure("ns_*", "ns", NOISY),
         Figure("*", "ratio", NOISY),
     ),
 )
@@ -86,8 +85,7 @@ def measure(result, load):
         time_part(result, kernels, part, rounds, sizes, settings)
     result.machine(huge_pages=all(one["huge_pages"] for one in result.data["runs"]))
     figures(result)
-    tables(result)
-    draw(rows_of_picture(result))
+    draw(result)
 
 
 def build_all():
@@ -106,10 +104,9 @@ def time_part(result, kernels, part, rounds, sizes, settings):
         f"index_bench.evict_mb={4 * uml.cache_mb()}",
         *(f"index_bench.{name}={value}" for name, value in settings.items()),
     ]
-    turns = [(number, side) for number in range(rounds) for side in SIDES[part]]
     run_turns(
         f"time {part}",
-        turns,
+        [(number, side) for number in range(rounds) for side in SIDES[part]],
         lambda number, side: one_run(result, kernels, part, side, words, number),
     )
 
@@ -216,72 +213,74 @@ def figures(result):
     structure_figures(result)
 
 
+def compare(result, name, part, side, cell):
+    """A side and the base, with the base once more."""
+    base, ours, again = (nanoseconds(result, part, one, cell) for one in ("base", side, "again"))
+    result.compare(name, base, ours, again)
+
+
 def xarray_figures(result):
-    for bits in 12, 15, 17:
-        cell = f"xarray lookup dependent random {bits}"
-        result.figure(f"xa_dep_2_{bits}", ratio(result, "xarray", "ours", cell))
-        result.figure(f"aa_xa_dep_2_{bits}", ratio(result, "xarray", "again", cell))
+    cells = [name_of(cell) for cell in result.runs("xarray")[0]["cells"]]
+    for bits in 12, 15, 17, 20:
+        for name, how in ("dep", "dependent"), ("indep", "independent"):
+            cell = f"xarray lookup {how} random {bits}"
+            if cell in cells:
+                compare(result, f"xa_{name}_2_{bits}", "xarray", "ours", cell)
+                if name == "dep" and bits < 20:
+                    result.figure(f"aa_xa_dep_2_{bits}", ratio(result, "xarray", "again", cell))
     for figure, side in ("xa_worst_cell", "ours"), ("aa_worst_cell", "again"):
-        of = {cell: ratio(result, "xarray", side, cell) for cell in cells_of(result, "xarray")}
+        of = {cell: ratio(result, "xarray", side, cell) for cell in cells}
         worst = max(of, key=of.__getitem__)
         result.figure(figure, of[worst])
         result.run("worst", figure=figure, cell=worst, ratio=of[worst])
 
 
 def page_figures(result):
-    def figure(name, how, bits):
-        cell = f"file lookup {how} random {bits}"
-        for side, value in (
-            ("page_hash", f"page_hash_{name}_2_{bits}"),
-            ("ours", f"page_off_{name}_2_{bits}"),
-        ):
-            result.figure(value, ratio(result, "pages", side, cell))
-
-    for bits in 12, 15, 17, 20:
-        figure("rand", "independent", bits)
-        figure("dep", "dependent", bits)
-    for bits in 12, 15, 17:
-        figure("touch", "touching", bits)
+    for name, how, sizes in (
+        ("rand", "independent", (12, 15, 17, 20)),
+        ("dep", "dependent", (12, 15, 17, 20)),
+        ("touch", "touching", (12, 15, 17)),
+    ):
+        for bits in sizes:
+            cell = f"file lookup {how} random {bits}"
+            for side, of in ("page_hash", "hash"), ("ours", "off"):
+                compare(result, f"page_{of}_{name}_2_{bits}", "pages", side, cell)
     cell = "file lookup independent random 20"
-    result.figure("page_hash_off", ratio(result, "pages", "ours", cell))
+    compare(result, "page_hash_off", "pages", "ours", cell)
     result.figure("aa_page_rand_2_20", ratio(result, "pages", "again", cell))
 
 
 def structure_figures(result):
     """Others divided by the XArray of the same kernel, at the largest size."""
-    bits = max(sizes_of(result, "structures"))
+
+    def alone(index, op, order, bits):
+        return nanoseconds(result, "structures", "ours", f"{index} {op} alone {order} {bits}")
+
+    def first_fill(index):
+        """The least of all rounds."""
+        runs = result.runs("structures", side="ours")
+        return min(turn["first_fill_ns"][f"{index} {bits}"] for turn in runs)
+
+    sizes = sizes_of(result, "structures")
+    bits = max(sizes)
     for op in OPS:
         for order in ORDERS:
-            xarray = nanoseconds(
-                result, "structures", "ours", f"{KERNELS} {op} alone {order} {bits}"
-            )
+            xarray = alone(KERNELS, op, order, bits)
             for index in indices(result):
                 if index != KERNELS:
-                    result.figure(
-                        f"{op}_{order}_{index}",
-                        nanoseconds(
-                            result, "structures", "ours", f"{index} {op} alone {order} {bits}"
-                        )
-                        / xarray,
-                    )
+                    result.figure(f"{op}_{order}_{index}", alone(index, op, order, bits) / xarray)
     for name, size in result.runs("structures")[0]["bytes"].items():
         index, of = name.split()
         if int(of) == bits:
             result.figure(f"bytes_{index}", size)
-            result.figure(f"first_fill_{index}", first_fill(result, index, bits))
-
-
-def first_fill(result, index, bits):
-    """The least of all rounds, divided by that of the XArray."""
-
-    def least(of):
-        return min(
-            turn["first_fill_ns"][f"{of} {bits}"]
-            for turn in result.runs("structures")
-            if turn["side"] == "ours"
-        )
-
-    return least(index) / least(KERNELS)
+            result.figure(f"first_fill_{index}", first_fill(index) / first_fill(KERNELS))
+    result.figure(
+        "first_fill_rhashtable_vs_chained", first_fill("rhashtable") / first_fill("chained")
+    )
+    for index in "chained", "rhashtable":
+        for size in sizes:
+            name = f"ns_lookup_random_{index}_2_{size}"
+            result.figure(name, alone(index, "lookup", "random", size))
 
 
 def sizes_of(result, part):
@@ -292,55 +291,8 @@ def indices(result):
     return list(dict.fromkeys(cell["index"] for cell in result.runs("structures")[0]["cells"]))
 
 
-# --- tables and the picture --------------------------------------------------
-
-
-def tables(result):
-    for part, title in (("xarray", "the XArray"), ("pages", "filemap_get_entry() on one file")):
-        print(f"\n  ns an operation of {title}, least of all rounds")
-        sides = list(SIDES[part])
-        table(
-            [side_row(result, part, sides, cell) for cell in cells_of(result, part)],
-            (
-                "index, operation, how, order, bits",
-                *map(titled, sides),
-                *(f"{titled(side)}/base" for side in sides[1:]),
-            ),
-        )
-    for how in "alone", "touching":
-        print(
-            f"\n  ns an operation of structures, the page "
-            f"{'touched' if how == 'touching' else 'not touched'}, least of "
-            "all rounds"
-        )
-        table(
-            [
-                structure_row(result, index, side, op, how, order)
-                for op in OPS
-                for order in ORDERS
-                for index, side in shown(result)
-            ],
-            (
-                "structure, operation, order",
-                *(f"2^{bits}" for bits in sizes_of(result, "structures")),
-            ),
-        )
-    bytes_table(result)
-    for worst in result.runs("worst"):
-        print(f"\n  {worst['figure']}: {worst['ratio']:.3f}, {worst['cell']}")
-
-
-def titled(side):
-    """The title of a side; stored results call the series "ours"."""
-    return "series" if side == "ours" else side
-
-
-def side_row(result, part, sides, cell):
-    return (
-        cell,
-        *(f"{nanoseconds(result, part, side, cell):.2f}" for side in sides),
-        *(f"{ratio(result, part, side, cell):.3f}" for side in sides[1:]),
-    )
+def called(index, side):
+    return {KERNELS: f"xarray {side}"}.get(index, index)
 
 
 def shown(result):
@@ -348,79 +300,32 @@ def shown(result):
     return [(KERNELS, "base"), *((index, "ours") for index in indices(result))]
 
 
-def called(index, side):
-    return {KERNELS: f"xarray {side}"}.get(index, index)
-
-
-def structure_row(result, index, side, op, how, order):
-    return (
-        f"{called(index, titled(side))} {op} {order}",
-        *(
-            f"{nanoseconds(result, 'structures', side, cell):.1f}"
-            for bits in sizes_of(result, "structures")
-            for cell in [f"{index} {op} {how} {order} {bits}"]
-        ),
-    )
-
-
-def bytes_table(result):
-    print("\n  bytes an entry, its key and its place in the entry with them")
-    weighed = result.runs("structures")[-1]["bytes"]
-    sizes = sizes_of(result, "structures")
-    table(
-        [
-            (index, *(f"{weighed[f'{index} {bits}']:.2f}" for bits in sizes))
-            for index in indices(result)
-        ],
-        ("structure", *(f"2^{bits}" for bits in sizes)),
-    )
-    print("\n  ns an insert into a new structure, its growth with it, divided by the XArray's")
-    table(
-        [
-            (index, *(f"{first_fill(result, index, bits):.2f}" for bits in sizes))
-            for index in indices(result)
-        ],
-        ("structure", *(f"2^{bits}" for bits in sizes)),
-    )
-
-
-def rows_of_picture(result):
-    """One for each curve: where it is drawn, and its points."""
-    rows = [
-        {
-            "panel": op,
-            "order": order,
-            "curve": called(index, side),
-            "points": [
-                (
-                    bits,
-                    nanoseconds(result, "structures", side, f"{index} {op} alone {order} {bits}"),
+def draw(result):
+    panels = {}
+    for order in ORDERS:
+        for op in OPS:
+            panels[f"{order}: {op}"] = {
+                called(index, side): points(
+                    result, "structures", side, f"{index} {op} alone {order}"
                 )
-                for bits in sizes_of(result, "structures")
-            ],
+                for index, side in shown(result)
+            }
+        panels[f"{order}: page of a file"] = {
+            f"file, {side}": points(result, "pages", side, f"file lookup independent {order}")
+            for side in ("base", "ours", "page_hash")
         }
-        for op in OPS
-        for order in ORDERS
-        for index, side in shown(result)
-    ]
-    rows += [
-        {
-            "panel": "page of a file",
-            "order": order,
-            "curve": side,
-            "points": [
-                (
-                    bits,
-                    nanoseconds(result, "pages", side, f"file lookup independent {order} {bits}"),
-                )
-                for bits in sizes_of(result, "pages")
-            ],
-        }
-        for order in ORDERS
-        for side in ("base", "ours", "page_hash")
-    ]
-    return rows
+    record.draw(
+        "index",
+        x="pages",
+        y="ns an operation",
+        logarithms=(2, 10),
+        columns=len(OPS) + 1,
+        panels=panels,
+    )
 
 
-def draw(rows):
-    record.draw("index", [PICTURE], rows)
+def points(result, part, side, cell):
+    return [
+        (2**bits, nanoseconds(result, part, side, f"{cell} {bits}"))
+        for bits in sizes_of(result, part)
+    ]

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The inode table: instructions, operations a second, locks and nodes."""
+"""The inode table: instructions, locks and nodes."""
 
 import json
 import os
 import shutil
 import statistics
 import subprocess
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from bench.lib import lockstat, sides, symbol_counts
+from bench.lib import lockstat, symbol_counts
 from bench.lib.benchmark import NEAR, NOISY, Benchmark, Figure
 from bench.lib.jobs import count_guest, fields, mkfs_ext4, run_guest, split_counters
-from bench.lib.record import table
-from bench.lib.rounds import alternate, furthest, paired
+from bench.lib.rounds import alternate, furthest
 from bench.lib.sides import (
     build_kernels,
     build_lockstat_kernels,
@@ -24,7 +23,6 @@ from common import ROOT, die, step
 from guest import hashstats_file, vm
 
 SYSTEMS = {"tmpfs": ("/tmpfs",), "ext4": ("/one",), "two": ("/one", "/two")}
-TITLES = {"tmpfs": "tmpfs", "ext4": "ext4", "two": "two ext4 at once"}
 PHASES = ("create", "stat", "unlink", "handle")
 PROCESSES = (1, 2, 4)
 KINDS = ("base", "ours")
@@ -45,21 +43,19 @@ GDB_SECONDS = 600
 class Load(NamedTuple):
     draws: int  # addresses of super blocks
     again: int  # guests that count instructions, for each draw
-    rounds: int  # of operations a second
     files: int  # of all processes together
     crowd: int  # of these where chains are looked at
 
 
 LOADS = {
-    "quick": Load(draws=1, again=2, rounds=1, files=1000, crowd=BUCKETS),
-    "usual": Load(draws=1, again=2, rounds=1, files=2000, crowd=2 * BUCKETS),
-    "long": Load(draws=8, again=2, rounds=5, files=8000, crowd=2 * BUCKETS),
+    "quick": Load(draws=1, again=2, files=1000, crowd=BUCKETS),
+    "usual": Load(draws=1, again=2, files=2000, crowd=2 * BUCKETS),
+    "long": Load(draws=8, again=2, files=8000, crowd=2 * BUCKETS),
 }
 BENCH = Benchmark(
     seconds=(80, 150, 7200),
     loads=LOADS,
     figures=(
-        Figure("ops_ratio_*", "ratio", NOISY),
         Figure("*lock_share*", "share", NOISY),
         Figure("lock_acquisitions_*", "acquisitions", NOISY),
         Figure("insn_total_*", "ratio", NOISY),
@@ -80,12 +76,9 @@ def measure(result, load):
     count_instructions(result, kernels, load)
     count_locks(result, counting, load)
     look_at_chains(result, kernels, load)
-    time_all(result, kernels, load)
     instruction_figures(result)
     lock_figures(result)
     chain_figures(result)
-    throughput_figures(result)
-    show(result)
 
 
 def setup(draw):
@@ -258,6 +251,20 @@ def instruction_figures(result):
         result.figure(f"insn_total_ratio_{phase}", max(total.values()))
         for kind in KINDS:
             result.figure(f"insn_aa_ratio_{phase}_{kind}", same_again(result, kind, phase))
+    for name, phases, system in (
+        ("create_ext4", ("create",), "ext4"),
+        ("create_unlink_tmpfs", ("create", "unlink"), "tmpfs"),
+    ):
+        both = [
+            sum(
+                all_per_operation(
+                    result.runs("instructions", kernel=kind, phase=phase, system=system)
+                )
+                for phase in phases
+            )
+            for kind in KINDS
+        ]
+        result.compare(f"insn_total_{name}", *both)
 
 
 def same_again(result, kind, phase):
@@ -468,215 +475,3 @@ def chain_figures(result):
     if not hits:
         die("/proc/hashstats counted no hit of an inode while files were opened by their handles")
     result.figure("nodes_per_counted_hit", max(one["nodes_per_counted_hit"] for one in hits))
-
-
-# Operations a second.
-
-
-def time_all(result, kernels, load):
-    loads = all_loads(load)
-    for number, kind in alternate(load.rounds):
-        with step(f"operations a second, {kind}, {number + 1} of {load.rounds}"):
-            output = run_guest(
-                result, f"throughput-{kind}", kernels[kind], job(0, loads), cpus=CPUS, **machine()
-            )
-        reports = parse(output, loads)
-        for one in reports:
-            result.run(
-                "throughput",
-                kernel=kind,
-                round=number,
-                **{name: one[name] for name in ("system", "processes", "phase", "rate")},
-            )
-
-
-def throughput_figures(result):
-    """Informative: for each load the median of the rounds' ratios."""
-    for phase in PHASES:
-        for system in SYSTEMS:
-            for processes in PROCESSES:
-                result.figure(
-                    f"ops_ratio_{phase}_{system}_{processes}",
-                    paired(
-                        result,
-                        "throughput",
-                        "rate",
-                        "ours",
-                        phase=phase,
-                        system=system,
-                        processes=processes,
-                    ),
-                )
-
-
-# Tables.
-
-
-def show(result):
-    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
-    show_instructions(result)
-    show_symbols(result)
-    show_locks(result)
-    show_chains(result)
-    show_throughput(result)
-
-
-def show_instructions(result):
-    rows = []
-    for phase in PHASES:
-        for system in touched(result, phase):
-            base, ours = (
-                result.runs("instructions", kernel=kind, phase=phase, system=system)
-                for kind in KINDS
-            )
-            wanted = {"phase": phase, "system": system}
-            ratios = draw_ratios(result, per_operation, **wanted)
-            total = draw_ratios(result, all_per_operation, **wanted)
-            rows.append(
-                (
-                    f"{phase}, {TITLES[system]}",
-                    f"{per_operation(base):.1f}",
-                    f"{per_operation(ours):.1f}",
-                    f"{statistics.median(ratios):.4f}",
-                    f"{min(ratios):.4f}",
-                    f"{max(ratios):.4f}",
-                    f"{all_per_operation(base):.0f}",
-                    f"{statistics.median(total):.4f}",
-                )
-            )
-    print(
-        "\n  instructions of fs/inode.c for each operation, one processor, and of the whole kernel"
-    )
-    table(rows, ("phase", "base", "series", "ratio", "least", "most", "kernel base", "ratio"))
-
-
-def show_symbols(result):
-    """Which functions cost more or less than before."""
-    rows = []
-    for phase in PHASES:
-        runs = [
-            result.runs("instructions", kernel=kind, phase=phase, system="ext4") for kind in KINDS
-        ]
-        for name in sorted({name for one in sum(runs, []) for name in one["insns"]}):
-            base, ours = (per_operation(of, name) for of in runs)
-            if abs(base - ours) >= 0.5:
-                rows.append(
-                    (f"{phase}: {name}", f"{base:.1f}", f"{ours:.1f}", f"{ours - base:+.1f}")
-                )
-    print("\n  functions of which it differs, ext4")
-    table(rows, ("function", "base", "series", "more"))
-
-
-def show_locks(result):
-    rows = []
-    for phase in PHASES:
-        for system in SYSTEMS:
-            (base,) = result.runs("locks", kernel="base", phase=phase, system=system)
-            (ours,) = result.runs("locks", kernel="ours", phase=phase, system=system)
-            share = hottest_share(result, phase=phase, system=system)
-            rows.append(
-                (
-                    f"{phase}, {TITLES[system]}",
-                    base["operations"],
-                    base["acquisitions"],
-                    ours["acquisitions"],
-                    ours["locks"],
-                    ours["hottest"],
-                    f"{share:.4f}" if share is not None else "-",
-                    base["contentions"],
-                    ours["contentions"],
-                )
-            )
-    print(f"\n  acquisitions of inode hash locks, {CPUS} processes")
-    table(
-        rows,
-        (
-            "phase",
-            "operations",
-            "base",
-            "series",
-            "locks used",
-            "hottest",
-            "share",
-            "contended base",
-            "series",
-        ),
-    )
-
-
-def show_chains(result):
-    rows = []
-    for system in HASHED:
-        for kind in KINDS:
-            runs = result.runs("walk", kernel=kind, system=system)
-            ratios = [one["nodes_per_hit"] / one["nodes_per_hit_random"] for one in runs]
-            rows.append(
-                (
-                    f"{TITLES[system]}, {sides.TITLES[kind]}",
-                    len(runs),
-                    f"{min(ratios):.3f}",
-                    f"{statistics.median(ratios):.3f}",
-                    f"{max(ratios):.3f}",
-                    max(one["longest"] for one in runs),
-                )
-            )
-    print("\n  nodes for each inode found, against a random function, walked from outside")
-    table(rows, ("files on", "draws", "least", "median", "most", "longest chain"))
-    show_nodes(result)
-
-
-def show_nodes(result):
-    rows = []
-    for one in result.runs("nodes"):
-        rows.append(
-            (
-                f"{one['phase']}, {TITLES[one['system']]}, {one['processes']}",
-                one["objects"],
-                one["lookups"],
-                one["hits"],
-                one.get("nodes_per_counted_hit", "-"),
-                one.get("nodes_per_counted_miss", "-"),
-                one["nodes_per_hit"],
-                one["nodes_per_hit_expected"],
-            )
-        )
-    print(
-        "\n  lookups of a phase as /proc/hashstats counts them, series; the base has no such file"
-    )
-    table(
-        rows,
-        (
-            "phase, processes",
-            "objects",
-            "lookups",
-            "hits",
-            "nodes a hit",
-            "a miss",
-            "by chains",
-            "random",
-        ),
-    )
-
-
-def show_throughput(result):
-    rows = []
-    for phase in PHASES:
-        for system in SYSTEMS:
-            for number in PROCESSES:
-                wanted: dict[str, Any] = {"phase": phase, "system": system, "processes": number}
-                base, ours = (
-                    statistics.median(
-                        one["rate"] for one in result.runs("throughput", kernel=kind, **wanted)
-                    )
-                    for kind in KINDS
-                )
-                rows.append(
-                    (
-                        f"{phase}, {TITLES[system]}, {number}",
-                        f"{base:.0f}",
-                        f"{ours:.0f}",
-                        f"{paired(result, 'throughput', 'rate', 'ours', **wanted):.3f}",
-                    )
-                )
-    print("\n  operations a second; without KVM the guest's processors take turns")
-    table(rows, ("phase, processes", "base", "series", "ratio"))

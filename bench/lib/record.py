@@ -52,13 +52,13 @@ class Result(Kept):
             {
                 "benchmark": name,
                 "size": size,
+                "base": source.base_name(),
                 "date": now(),
                 "machine": machine(),
                 "kernels": {},
                 "commands": {},
                 "runs": [],
                 "figures": {},
-                "details": {},
             }
         )
 
@@ -95,12 +95,22 @@ class Result(Kept):
 
         control is the ratio of mainline to itself in the same run.
         """
-        of = {"mainline": mainline, "series": series, "control": control}
-        self.data["figures"][name] = round(value, 6)
-        self.data["details"][name] = {
+        of = {"value": value, "mainline": mainline, "series": series, "control": control}
+        self.data["figures"][name] = {
             "unit": self.benchmark.figure(name).unit,
             **{key: round(one, 6) for key, one in of.items() if one is not None},
         }
+
+    def compare(
+        self, name: str, mainline: float, series: float, again: float | None = None
+    ) -> None:
+        """Note the ratio of the series to mainline; `again` is mainline once more."""
+        control = None if again is None else again / mainline
+        self.figure(name, series / mainline, mainline, series, control)
+
+    def value(self, name: str) -> float:
+        """A figure that is there already."""
+        return float(self.data["figures"][name]["value"])
 
     def save(self) -> Path:
         """Write NAME.json, and a copy that no later run overwrites.
@@ -201,38 +211,45 @@ def check(data: dict[str, Any]) -> None:
     for name in ("machine", "kernels", "commands", "runs", "figures"):
         if not data.get(name):
             die(f"the result of the benchmark lacks {name}")
-    for name, value in data["figures"].items():
+    for name, figure in data["figures"].items():
+        value = figure["value"]
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             die(f"figure {name} is {value!r}, not a number")
 
 
 def table(rows: Iterable[Sequence[Any]], head: Sequence[Any]) -> None:
     """Print rows in columns, aligned to the right except the first."""
-    lines = [[str(cell) for cell in row] for row in [head, *rows]]
+    lines = [[shown(cell) for cell in row] for row in [head, *rows]]
     widths = [max(map(len, column)) for column in zip(*lines)]
-    for row in lines:
-        first, *rest = [
-            cell.ljust(width) if n == 0 else cell.rjust(width)
-            for n, (cell, width) in enumerate(zip(row, widths))
-        ]
-        print("  " + "  ".join([first, *rest]).rstrip())
+    for first, *rest in lines:
+        cells = [first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]
+        print("  " + "  ".join(cells).rstrip())
 
 
-def draw(name: str, pictures: Sequence[Path], rows: Any) -> None:
-    """Draw a picture.  A failure is reported and does not end the benchmark."""
+def shown(cell: Any) -> str:
+    if cell is None:
+        return ""
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def figure_table(figures: dict[str, dict[str, Any]]) -> None:
+    """All figures of a run; columns that no figure fills are left out."""
+    names = ["mainline", "series", "value", "control", "unit"]
+    names = [name for name in names if any(name in figure for figure in figures.values())]
+    rows = [(name, *map(figure.get, names)) for name, figure in figures.items()]
+    table(rows, ("figure", *names))
+
+
+def draw(name: str, **picture: Any) -> None:
+    """Draw a picture (drawing.py).  A failure is reported and does not end the benchmark."""
+    path = FOLDER / f"{name}.svg"
     try:
         ensure_packages("picture")
-        for picture in pictures:
-            picture.parent.mkdir(parents=True, exist_ok=True)
-            # Debian's matplotlib is a module of Debian's Python only.
-            run(
-                ["/usr/bin/python3", "-m", f"bench.lib.pictures.{name}", picture],
-                cwd=ROOT,
-                input=json.dumps(rows),
-                what="drawing",
-            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Debian's matplotlib is a module of Debian's Python only.
+        words = ["/usr/bin/python3", "-m", "bench.lib.drawing", path]
+        run(words, cwd=ROOT, input=json.dumps(picture), what="drawing")
     except Failure as failure:
         print(f"  no picture: {failure}")
         return
-    names = ", ".join(str(picture.relative_to(ROOT)) for picture in pictures)
-    print(f"\n  picture: {names}")
+    print(f"  picture: {path.relative_to(ROOT)}")

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from bench.lib.benchmark import EXACT, NEAR, NOISY, Benchmark
-from bench.lib.record import Result, kept, newest, table
+from bench.lib.record import Result, figure_table, kept, newest, table
 from common import ROOT, Failure, die, flag
 from common.packages import ensure_packages
 from guest import vm
@@ -53,9 +53,7 @@ def measure(name: str) -> None:
     result = Result(name, size(), benchmark)
     case(name).measure(result, benchmark.loads[size()])
     path = result.save()
-    print("\n  figures")
-    for figure, value in result.data["figures"].items():
-        print(f"    {figure}: {value:g} {benchmark.figure(figure).unit}")
+    figure_table(result.data["figures"])
     print(f"  written: {path.relative_to(ROOT)}")
 
 
@@ -142,7 +140,7 @@ def differences(
     bad: list[str] = []
     figures = before["figures"].keys() | after["figures"].keys()
     for figure in sorted(figures):
-        values = [one["figures"].get(figure) for one in (before, after)]
+        values = [one["figures"].get(figure, {}).get("value") for one in (before, after)]
         kind = compared(values, BENCHMARKS[name].figure(figure).repeats)
         if kind == NOISY and None not in values:
             worst = max(worst, apart(*values))

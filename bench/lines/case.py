@@ -6,14 +6,12 @@ from typing import Any, NamedTuple
 
 from bench.lib import record, symbol_counts
 from bench.lib.benchmark import EXACT, Benchmark, Figure
-from bench.lib.record import FOLDER, table
 from bench.lib.rounds import alternate
 from bench.lib.sides import TITLES, build_kernels
 from bench.lines import observe, structures
 from common import die, step
 
 CPUS = (2, 4, 16)
-PICTURE = FOLDER / "lines.png"
 # Shown and stored: objects of this many transfers each operation, locks of this share.
 LEAST = 0.05
 LEAST_SHARE = 0.01
@@ -75,8 +73,7 @@ def measure(result, load):
         result.run("repeat", cpus=cpus, identical=same)
         result.figure(f"repeat_differs_{cpus}", int(not same))
     figures(result)
-    show(result)
-    draw(rows_of_picture(result))
+    draw(result)
 
 
 def observe_side(result, side, kernel, types, cpus, load):
@@ -248,42 +245,6 @@ def bound(result, side, cpus, name):
 # Tables and the picture.
 
 
-def show(result):
-    print("\n  transfers of each operation, base and series, by the number of CPUs")
-    table(
-        [
-            (
-                name,
-                *(
-                    f"{each(result, 'base', cpus, [name]):.2f} "
-                    f"{each(result, 'ours', cpus, [name]):.2f}"
-                    for cpus in CPUS
-                ),
-                *(f"{each(result, side, 16, [name], 'insns'):.0f}" for side in ("base", "ours")),
-            )
-            for name in names(result)
-        ],
-        ("operation", *(f"{cpus} CPUs" for cpus in CPUS), "insns, base", "series"),
-    )
-    print(f"\n  of what, with {max(CPUS)} CPUs: transfers of each operation")
-    table(list(part_rows(result, "objects")), ("operation: object", "base", "series"))
-    print(f"\n  in which function, with {max(CPUS)} CPUs")
-    table(list(part_rows(result, "functions")), ("operation: function", "base", "series"))
-    show_locks(result)
-
-
-def shown_operations():
-    return [name for operations in FIGURES.values() for name in operations]
-
-
-def part_rows(result, part):
-    """Rows of objects or functions of the operations that have figures."""
-    for name in shown_operations():
-        sides = parts(result, name, part)
-        for what in sorted(set().union(*sides), key=lambda one: (-sides[0].get(one, 0), one)):
-            yield (f"{name}: {what}", *(f"{one.get(what, 0):.2f}" for one in sides))
-
-
 def parts(result, name, part):
     """{object or function: transfers} of base and series."""
     return [
@@ -293,46 +254,20 @@ def parts(result, name, part):
     ]
 
 
-def show_locks(result):
-    print(
-        f"\n  locks with {max(CPUS)} CPUs: how many of this name, how often one is taken for each "
-        "operation,\n  instructions that it is held, lines that move meanwhile, share of the "
-        "operation that\n  the hottest is held (a transfer counts as "
-        f"{TRANSFER} instructions), CPUs that saturate it"
+def draw(result):
+    """The operations that have figures, with the most CPUs: what moved."""
+    shown = [name for operations in FIGURES.values() for name in operations]
+    record.draw(
+        "lines",
+        x=f"cache lines fetched from another CPU, for each operation ({max(CPUS)} CPUs)",
+        bars=[
+            (f"{name}, {TITLES[side]}", one["objects"])
+            for name in shown
+            for side in ("base", "ours")
+            for one in result.runs("lines", kernel=side, cpus=max(CPUS), operation=name)
+        ],
     )
-    table(list(lock_rows(result)), LOCK_HEAD)
 
 
-LOCK_HEAD = ("operation: lock", "kernel", "locks", "taken", "held", "moved", "share", "most CPUs")
-
-
-def lock_rows(result):
-    for name in shown_operations():
-        for side in ("base", "ours"):
-            for one in result.runs("lines", kernel=side, cpus=max(CPUS), operation=name):
-                for lock in one["locks"]:
-                    yield (
-                        f"{name}: {lock['lock']}",
-                        TITLES[side],
-                        lock["locks"],
-                        f"{lock['taken']:.2f}",
-                        f"{lock['held']:.0f}",
-                        f"{lock['moved']:.2f}",
-                        f"{lock['share']:.1%}",
-                        f"{1 / lock['share']:.0f}",
-                    )
-
-
-def rows_of_picture(result):
-    """[{operation, side, objects}] with the most CPUs."""
-    return [
-        {"operation": name, "side": TITLES[side], "transfers": one["transfers"]}
-        | {"objects": one["objects"]}
-        for name in shown_operations()
-        for side in ("base", "ours")
-        for one in result.runs("lines", kernel=side, cpus=max(CPUS), operation=name)
-    ]
-
-
-def draw(rows):
-    record.draw("lines", (PICTURE, PICTURE.with_suffix(".svg")), rows)
+def shown_operations():
+    return [name for operations in FIGURES.values() for name in operations]

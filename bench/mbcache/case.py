@@ -6,7 +6,6 @@ import statistics
 
 from bench.lib import usermode
 from bench.lib.benchmark import NOISY, Benchmark, Figure
-from bench.lib.record import table
 from bench.lib.rounds import run_turns, same_again
 from bench.lib.sides import note_kernels
 from common import die
@@ -60,7 +59,6 @@ def measure(result, load):
         evicted_mb=evicted, huge_pages=all(one["huge_pages"] for one in result.runs("mbcache"))
     )
     figures(result)
-    tables(result)
 
 
 def build_all():
@@ -102,50 +100,32 @@ def parse(output, buckets):
     return found
 
 
-def times(result, side, op, cache, entries):
-    """A time from each round; empty if the cap is below this number of entries."""
-    return [
-        case["ns"]
-        for one in result.runs("mbcache")
-        if one["side"] == side
-        for case in one["cases"]
-        if (case["op"], case["cache"], case["entries"]) == (op, cache, entries)
-    ]
-
-
-def ratio(result, side, *case):
-    """A side divided by the base, each by the median of its rounds."""
-    return statistics.median(times(result, side, *case)) / statistics.median(
-        times(result, "base", *case)
-    )
-
-
 def figures(result):
     for op in OPS:
         for cache, mark in zip(CACHES, ("", "_cold")):
+            case = {"op": op, "cache": cache}
+            base = times(result, "base", entries=FULL, **case)
+            noise = same_again(base)
             for side in list(SIDES)[1:]:
+                ours = times(result, side, entries=FULL, **case)
                 name = f"{op}_ratio{mark}{side.removeprefix('ours')}"
-                result.figure(name, ratio(result, side, op, cache, FULL))
-            result.figure(f"{op}_ratio_small{mark}", ratio(result, "ours", op, cache, SMALL))
-            result.figure(f"aa_{op}{mark}", same_again(times(result, "base", op, cache, FULL)))
+                compare(result, name, base, ours, noise)
+            base, ours = (times(result, side, entries=SMALL, **case) for side in ("base", "ours"))
+            compare(result, f"{op}_ratio_small{mark}", base, ours, same_again(base))
+            result.figure(f"aa_{op}{mark}", noise)
 
 
-def tables(result):
-    sizes = sorted({case["entries"] for one in result.runs("mbcache") for case in one["cases"]})
-    print("\n  ns an operation, median of the rounds; behind it to the base")
-    table(
-        [row(result, op, cache, entries) for op in OPS for cache in CACHES for entries in sizes],
-        ("operation, cache, entries", *(side.replace("ours", "series") for side in SIDES)),
-    )
+def compare(result, name, base, ours, noise):
+    """Each side by the median of its rounds."""
+    medians = [statistics.median(one) for one in (base, ours)]
+    result.compare(name, *medians, again=noise * medians[0])
 
 
-def row(result, *case):
-    cells = []
-    base = times(result, "base", *case)
-    for side in SIDES:
-        ours = times(result, side, *case)
-        cell = f"{statistics.median(ours):.1f}" if ours else "-"
-        if ours and base and side != "base":
-            cell += f" ({ratio(result, side, *case):.3f})"
-        cells.append(cell)
-    return (" ".join(map(str, case)), *cells)
+def times(result, side, **wanted):
+    """A time from each round; empty if the cap is below this number of entries."""
+    return [
+        case["ns"]
+        for one in result.runs("mbcache", side=side)
+        for case in one["cases"]
+        if all(case[name] == value for name, value in wanted.items())
+    ]

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from bench.lib import symbol_counts
 from bench.lib.benchmark import NEAR, NOISY, Benchmark, Figure
 from bench.lib.jobs import count_guest, mkfs_ext4, run_guest, split_counters
-from bench.lib.record import table
 from bench.lib.rounds import run_jobs
 from bench.lib.sides import build_kernels, check_counting, note_machine
 from bench.lib.symbols import USER, clock_functions
@@ -156,7 +155,6 @@ def measure(result, load):
     rate_figures(result, sides, load)
     instruction_figures(result, sides, load)
     node_figures(result, load)
-    show(result, sides, load)
 
 
 # Guests.
@@ -457,7 +455,7 @@ def instruction_figures(result, sides, load):
         for name, of in (("table", "table_insns"), ("total", "kernel_insns")):
             result.figure(f"{name}_insn_aa_ratio_{users}", insn_ratio(result, AGAIN, users, of))
     for name in ("table_insn_ratio", "total_insn_ratio"):
-        result.figure(name, result.data["figures"][f"{name}_{max(load.users)}"])
+        result.figure(name, result.value(f"{name}_{max(load.users)}"))
 
 
 def node_figures(result, load):
@@ -468,129 +466,3 @@ def node_figures(result, load):
             for label in ("nodes_per_lookup", "nodes_per_wake"):
                 if label in counts:
                     result.figure(f"{label}_{name}{end}", counts[label])
-
-
-# Tables.
-
-
-def show(result, sides, load):
-    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
-    for users in load.users:
-        show_rates(result, sides, users)
-    show_instructions(result, sides, load)
-    show_tables(result, sides, max(load.users))
-    show_nodes(result, max(load.users))
-
-
-ROWS = {
-    "base": "base",
-    "ours": "series",
-    "quarter": "series, tables of 1/4",
-    "four": "series, tables of 4 times",
-    "small": "series, dentry and inode as in 2.2.5",
-}
-
-
-def title(side):
-    """The first cell of a row."""
-    return ROWS.get(side.name) or f"series, {side.name}:{side.sizes[side.name]} as in the base"
-
-
-def show_rates(result, sides, users):
-    rows = []
-    base = rates(result, "base", users)
-    for side in sides:
-        one = rates(result, side.name, users)
-        spread = "-" if one["stdev"] is None else f"{one['stdev']:.2f}"
-        rows.append(
-            (
-                title(side),
-                f"{one['mean']:.1f}",
-                spread,
-                f"{one['max']:.1f}",
-                f"{one['elapsed']:.2f}",
-                f"{one['mean'] / base['mean']:.3f}",
-            )
-        )
-    print(f"\n  {users} users, scripts an hour; without KVM the guest's processors take turns")
-    table(rows, ("kernel", "mean", "s", "maximum", "elapsed s", "to base"))
-
-
-def show_instructions(result, sides, load):
-    rows = []
-    for users in load.users:
-        for name, text in [*((side.name, title(side)) for side in sides), (AGAIN, "base again")]:
-            rows.append(
-                (
-                    f"{users}, {text}",
-                    *(
-                        f"{insns(result, name, users, of):.0f}"
-                        for of in ("table_insns", "kernel_insns", "user_insns")
-                    ),
-                    *(
-                        f"{insn_ratio(result, name, users, of):.4f}"
-                        for of in ("table_insns", "kernel_insns")
-                    ),
-                )
-            )
-    print(
-        "\n  instructions of each script, one processor: the tables' own "
-        "functions, the kernel without its clock, the programs; and to the "
-        "base"
-    )
-    table(rows, ("users, kernel", "tables", "kernel", "programs", "tables", "kernel"))
-
-
-def show_tables(result, sides, users):
-    names = [*(side.name for side in sides), AGAIN]
-    rows = []
-    for of in CODE:
-        costs = [insns(result, name, users, of) for name in names]
-        if max(costs) >= 0.5:
-            rows.append((of, *(f"{cost:.0f}" for cost in costs)))
-    print(f"\n  {users} users: instructions of the tables' own functions for each script")
-    table(rows, ("table", *map(shown, names)))
-
-
-def shown(name):
-    """One word for a side."""
-    return "series" if name == "ours" else name
-
-
-def per_activity(counts):
-    return counts.get("nodes_per_lookup", counts.get("nodes_per_wake"))
-
-
-def show_nodes(result, users):
-    rows = []
-    for one in result.runs("nodes", users=users):
-        for name, counts in one["tables"].items():
-            if not activity(counts):
-                continue
-            rows.append(
-                (
-                    f"{name}, {shown(one['kernel'])}",
-                    counts["buckets"],
-                    counts["objects"],
-                    activity(counts),
-                    counts.get("hits", "-"),
-                    f"{per_activity(counts):.3f}",
-                    f"{counts.get('nodes_per_hit_expected', 0):.3f}",
-                )
-            )
-    print(
-        f"\n  {users} users: lookups, or wakeups, of a round as "
-        "/proc/hashstats counts them; the base has no such file"
-    )
-    table(
-        rows,
-        (
-            "table, kernel",
-            "buckets",
-            "objects",
-            "lookups",
-            "hits",
-            "nodes each",
-            "expected a hit",
-        ),
-    )

@@ -8,10 +8,8 @@ from typing import NamedTuple
 from bench.lib import symbol_counts
 from bench.lib.benchmark import NEAR, NOISY, Benchmark, Figure
 from bench.lib.jobs import PAGE_HASH, check_page_hash, count_guest, fields, run_guest
-from bench.lib.record import table
 from bench.lib.rounds import alternate, paired
 from bench.lib.sides import (
-    TITLES,
     build_kernels,
     build_lockstat_kernels,
     check_counting,
@@ -106,7 +104,6 @@ def measure(result, load):
     instruction_figures(result)
     lock_figures(result)
     throughput_figures(result)
-    show(result)
 
 
 # Guests.
@@ -361,117 +358,3 @@ def throughput_figures(result):
         suffix = "" if case.place == "ext4" else f"_{case.place}"
         result.figure(f"random_read_hash_off{suffix}", to_base(result, "ours", case))
         result.figure(f"random_read_hash_on{suffix}", to_base(result, "hash", case))
-
-
-# Tables.
-
-
-def show(result):
-    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
-    show_throughput(result)
-    show_locks(result)
-    show_instructions(result)
-    show_functions(result)
-
-
-def show_throughput(result):
-    rows = []
-    for case in [*TABLE, *RANDOM]:
-        rows.append(
-            (
-                f"{case.mode}, {case.place}, {case.threads}",
-                *(f"{rate(result, kind, case):.0f}" for kind in KINDS),
-                *(f"{to_base(result, kind, case):.3f}" for kind in KINDS[1:]),
-            )
-        )
-    print(
-        "\n  reads a second of pages in memory, two files (random: one); "
-        "without KVM the guest's processors take turns"
-    )
-    table(rows, ("reads, threads", *(TITLES[kind] for kind in KINDS), "series/base", "hash/base"))
-
-
-def show_locks(result):
-    rows = []
-    for case in TABLE:
-        cells = []
-        for kind in ("base", "ours"):
-            (one,) = result.runs("locks", kernel=kind, mode=case.mode, threads=case.threads)
-            cells += [
-                f"{one['rate']:.0f}",
-                f"{one['acquisitions'] / one['reads']:.3f}",
-                int(one["index_acquisitions"]),
-                int(one["contentions"]),
-                f"{100 * lock_share(one):.2f} %",
-                one["most_taken"],
-            ]
-        rows.append((f"{case.mode}, {case.threads}", *cells))
-    print(
-        "\n  kernels that count locks, processors in parallel: acquisitions "
-        "of all locks, those of page indexes, and how much of its time a thread "
-        "waited"
-    )
-    head = ("reads/s", "locks/read", "index locks", "contended", "waited", "most taken")
-    table(
-        rows, ("threads", *(f"{name} {TITLES[kind]}" for kind in ("base", "ours") for name in head))
-    )
-
-
-def show_instructions(result):
-    rows = []
-    for case in SINGLE:
-        costs_ = [insns(result, kind, case.mode, case.place) for kind in KINDS]
-        rows.append(
-            (
-                f"{case.mode}, {case.place}",
-                *(f"{cost:.1f}" for cost in costs_),
-                *(f"{cost / costs_[0]:.4f}" for cost in costs_[1:]),
-                f"{insns(result, 'base', case.mode, case.place, 'copied'):.0f}",
-                *(
-                    f"{insns(result, kind, case.mode, case.place, 'locking'):.1f}"
-                    for kind in KINDS[:2]
-                ),
-            )
-        )
-    print(
-        "\n  instructions of the kernel for each read, one thread, one "
-        "processor, without those that copy"
-    )
-    table(
-        rows,
-        (
-            "reads",
-            *(TITLES[kind] for kind in KINDS),
-            "series/base",
-            "hash/base",
-            "copy",
-            "in locks, base",
-            "series",
-        ),
-    )
-
-
-def show_functions(result):
-    """Which functions cost more or less than in the base."""
-    rows = []
-    for case in SINGLE:
-        runs = [
-            result.runs("instructions", kernel=kind, mode=case.mode, place=case.place)[0][
-                "functions"
-            ]
-            for kind in KINDS
-        ]
-        for name in sorted(set().union(*runs)):
-            base, ours, hashed = (one.get(name, 0) for one in runs)
-            if max(abs(base - ours), abs(base - hashed)) >= 2:
-                rows.append(
-                    (
-                        f"{case.mode}, {case.place}: {name}",
-                        f"{base:.1f}",
-                        f"{ours:.1f}",
-                        f"{hashed:.1f}",
-                    )
-                )
-    if rows:
-        print("\n  functions of which they differ")
-        table(rows, ("function", *(TITLES[kind] for kind in KINDS)))

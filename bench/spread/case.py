@@ -5,7 +5,6 @@ import re
 
 from bench.lib import record
 from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
-from bench.lib.record import table
 from common import BUILD, die, run, step
 from guest import initramfs
 
@@ -27,7 +26,6 @@ LOADS = {
     "long": ("-a", "400", "-b", "19"),
 }
 LOG = BUILD / "log" / "spread.log"
-PICTURE = record.FOLDER / "spread.png"
 # A smaller difference is noise of the tables.
 EQUAL = 0.01
 
@@ -63,8 +61,6 @@ def measure(result, load):
     for name, value in times.items():
         result.run("time", function=name, ns=value)
     figures(result, rows, times)
-    show(rows, times)
-    draw(rows)
 
 
 def patterns_done():
@@ -139,42 +135,3 @@ def lost(functions):
         for what in ("median", "p95", "worst")
         if functions[OURS][what] > functions[BASE][what] + EQUAL
     ]
-
-
-def show(rows, times):
-    print(
-        "\n  nodes of a successful lookup, divided by those of a random function: "
-        "median / 95th percentile / worst"
-    )
-    shown = (BASE, OURS, "fold", "sum", "shift-add", "citi-mult", "random")
-    lines = []
-    for name, functions in by_pattern(rows).items():
-        cells = [cell(functions[function]) for function in shown]
-        lines.append(
-            (
-                name,
-                *cells,
-                functions[BASE]["longest"],
-                functions[OURS]["longest"],
-                " ".join(lost(functions)) or "-",
-            )
-        )
-    lines.append(("ns a hash", *(f"{times[function]:.2f}" for function in shown), "", "", ""))
-    table(
-        lines,
-        (
-            "keys",
-            *("series" if function == OURS else function for function in shown),
-            "longest " + BASE,
-            "longest series",
-            "series loses",
-        ),
-    )
-
-
-def cell(row):
-    return " / ".join(f"{row[what]:.2f}" for what in ("median", "p95", "worst"))
-
-
-def draw(rows):
-    record.draw("spread", [PICTURE], rows)

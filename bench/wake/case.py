@@ -6,11 +6,10 @@ import statistics
 
 from bench.lib import usermode
 from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
-from bench.lib.record import table
 from bench.lib.rounds import run_turns
 from bench.lib.sides import note_kernels
-from common import die, run, step
-from guest import initramfs, uml
+from common import die
+from guest import uml
 from kernel import variants
 from series import compose
 
@@ -24,7 +23,6 @@ SAME_SIZE = "hash_entries=bit_wait:256,folio_wait:256"
 # memory, which it does not do on a real machine.  They are in the cache.
 BASE, AGAIN = ("base", "256"), ("again", "256")
 SERIES = (("patched", "256"), ("patched", "boot"), ("patched", "boot-16g"))
-SIDES = (BASE, *SERIES, AGAIN)
 # Of one round: no side is far from the base, since neighbours of a virtual
 # machine change its speed by a factor of 2 within seconds.
 ORDER = (AGAIN, SERIES[2], BASE, SERIES[0], SERIES[1])
@@ -52,15 +50,8 @@ SETS = (1024, 4096)
 # Tasks that wait for other keys meanwhile.
 OTHERS = (0, 512)
 
-HEADS_LINE = re.compile(
-    r"^bits (\d+) stride (\d+) heads (\w+) op (\w+) others (\d) ns ([\d.]+)$", re.M
-)
-STRIDES = (24, 32, 64)
-HEADS_OPS = 200_000
-
-
-# Rounds, samples of a wakeup, and rounds of distances between queue heads.
-LOADS = {"quick": (9, 100, 3), "usual": (15, 300, 9), "long": (25, 1000, 25)}
+# Rounds, and samples of a wakeup.
+LOADS = {"quick": (9, 100), "usual": (15, 300), "long": (25, 1000)}
 BENCH = Benchmark(
     seconds=(70, 250, 1300),
     loads=LOADS,
@@ -75,9 +66,8 @@ BENCH = Benchmark(
 def measure(result, load):
     """Measure, compute the figures and print the tables."""
     kernels = note_kernels(result, build_all())
-    rounds, samples, turns = load
+    rounds, samples = load
     wakes(result, kernels, rounds, samples)
-    heads(result, turns)
 
 
 def build_all():
@@ -88,9 +78,6 @@ def build_all():
         for compiler in COMPILERS
         for flavour, commit in (("base", base), ("patched", ours))
     }
-
-
-# --- wakeups in the kernel -------------------------------------------------
 
 
 def wakes(result, kernels, rounds, samples):
@@ -113,8 +100,6 @@ def wakes(result, kernels, rounds, samples):
         evicted_mb=4 * cache, huge_pages=all(one["huge_pages"] for one in result.runs("wake"))
     )
     wake_figures(result)
-    wake_tables(result)
-    empty_table(result)
 
 
 def wake(result, kernel, queues, settings, names):
@@ -221,7 +206,7 @@ def wake_figures(result):
                 case = usual | other
                 result.figure(f"ratio_{name}{mark}", ratio(result, compiler, ours, **case))
                 result.figure(f"aa_{name}{mark}", ratio(result, compiler, AGAIN, **case))
-        result.figure(f"wake_alone_{compiler}", result.data["figures"][f"ratio_{compiler}_0"])
+        result.figure(f"wake_alone_{compiler}", result.value(f"ratio_{compiler}_0"))
     boot_size_figures(result)
     empty_figures(result)
 
@@ -257,105 +242,3 @@ def boot_size_figures(result):
             f"boot_size_queued_{foreign}",
             max(times(result, "plain", SERIES[1], "queued", **usual)),
         )
-
-
-COLUMNS = ("base", "series, 256", "series, 4 GiB", "series, 16 GiB", "base again")
-
-
-def wake_tables(result):
-    pages = "huge" if result.data["machine"]["huge_pages"] else "small"
-    print(f"\n  ns a wakeup, minimum of a kernel's samples, median of its rounds; {pages} pages")
-    print("  ratios to the base, median of those of the rounds")
-    rows = [
-        wake_row(result, compiler, case)
-        for compiler in COMPILERS
-        for case in result.runs("wake", compiler=compiler)[0]["cases"]
-    ]
-    table(rows, ("code, key, waiters, cache, foreign", *COLUMNS, *("ratio",) * len(SIDES[1:])))
-
-
-def wake_row(result, compiler, case):
-    wanted = {name: case[name] for name in ("key", "layout", "cache", "foreign")}
-    name = " ".join((compiler, *map(str, wanted.values())))
-    return row(name, [times(result, compiler, side, **wanted) for side in SIDES])
-
-
-def empty_table(result):
-    print("\n  ns a wakeup that finds no waiter, for keys all over memory")
-    rows = [
-        row(f"{size} KiB, {others}", [empty_times(result, side, size, others) for side in SIDES])
-        for size in SETS
-        for others in OTHERS
-    ]
-    table(rows, ("working set, other waiters", *COLUMNS, *("ratio",) * len(SIDES[1:])))
-
-
-def row(name, columns):
-    """Times of the rounds of each side, the base first."""
-    return (
-        name,
-        *(f"{statistics.median(column):.2f}" for column in columns),
-        *(f"{of_base(column, columns[0]):.3f}" for column in columns[1:]),
-    )
-
-
-# --- distance of queue heads -------------------------------------------------
-
-
-def heads(result, rounds):
-    program = initramfs.tools() / "wait_heads"
-    words = [program, rounds, HEADS_OPS]
-    with step("time tables of queue heads"):
-        output = run(words, timeout=60 * rounds).stdout
-    result.command("heads", words)
-    found = parse_heads(output)
-    for (bits, picked, op, others), times_ in found.items():
-        result.run(
-            "heads",
-            bits=bits,
-            heads=picked,
-            op=op,
-            others=others,
-            ns={str(stride): times_[stride] for stride in STRIDES},
-        )
-    heads_figures(result, found)
-    heads_table(found)
-
-
-def parse_heads(output):
-    """{(bits, heads, op, others): {stride: [ns of each round]}}"""
-    found: dict[tuple, dict] = {}
-    for bits, stride, picked, op, others, time in HEADS_LINE.findall(output):
-        case = found.setdefault((int(bits), picked, op, int(others)), {})
-        case.setdefault(int(stride), []).append(float(time))
-    if not found or any(set(case) != set(STRIDES) for case in found.values()):
-        die("wait_heads printed no result for some case")
-    return found
-
-
-def heads_ratio(case, stride):
-    """Relative to 24 bytes, by the minimum of all rounds: noise only adds."""
-    return min(case[stride]) / min(case[24])
-
-
-def heads_figures(result, found):
-    for (bits, picked, op, others), case in found.items():
-        for stride in STRIDES[1:]:
-            result.figure(
-                f"heads_ratio_{stride}_{picked}_{op}_{others}_{bits}", heads_ratio(case, stride)
-            )
-
-
-def heads_table(found):
-    print("\n  ns an operation on a queue head, by the distance of the heads")
-    table(
-        [
-            (
-                f"2^{bits} {picked} {op}" + (", another links" if others else ""),
-                *(f"{min(case[stride]):.1f}" for stride in STRIDES),
-                *(f"{heads_ratio(case, stride):.3f}" for stride in STRIDES[1:]),
-            )
-            for (bits, picked, op, others), case in found.items()
-        ],
-        ("heads, of them used", *(f"{n} bytes" for n in STRIDES), "32/24", "64/24"),
-    )

@@ -7,9 +7,8 @@ from typing import NamedTuple
 from bench.lib import symbol_counts
 from bench.lib.benchmark import NEAR, NOISY, Benchmark, Figure
 from bench.lib.jobs import count_guest, mkfs_ext4, run_guest
-from bench.lib.record import table
 from bench.lib.rounds import alternate, furthest, run_jobs
-from bench.lib.sides import TITLES, build_kernels, check_counting, kernel_of, note_machine
+from bench.lib.sides import build_kernels, check_counting, kernel_of, note_machine
 from bench.lib.symbols import clock_functions, functions_of, objects_of
 from common import die
 
@@ -130,7 +129,6 @@ def measure(result, load):
     keep_differences(result, {name: objects_of(kernels[kernel_of(name)]) for name in ORDER})
     seed_figures(result)
     beyond_figures(result)
-    show(result, load)
 
 
 # What is run, and how long it will take.
@@ -440,84 +438,3 @@ def beyond_figures(result):
 
 def systems(result, name):
     return [one["system"] for one in result.runs("beyond", kernel=name)]
-
-
-# Tables.
-
-
-def show(result, load):
-    print(f"\n  accelerator: {result.data['machine']['accelerator']}")
-    for system in SYSTEMS:
-        for values in load.values:
-            print(
-                f"\n  {system}, V={values}, {load.sets} sets of each "
-                "process: seconds of base and series; instructions of the series "
-                "divided by the base's"
-            )
-            table(
-                [
-                    [
-                        files,
-                        *(
-                            text(result, Cell(system, processes, files, values, load.sets))
-                            for processes in load.processes
-                        ),
-                    ]
-                    for files in load.files
-                ],
-                ("F\\P", *load.processes),
-            )
-    show_differences(result)
-    show_beyond(result, load)
-
-
-def show_differences(result):
-    for one in result.runs("differences"):
-        for what in ("objects", "functions"):
-            print(f"\n  {one['system']}: {what} that differ, instructions of all cells")
-            rows = sorted(one[what].items(), key=lambda item: -saving(item[1]))
-            table(
-                [(name, *insns, f"{saving(insns):.0f}") for name, insns in rows],
-                ("", *(TITLES[name] for name in ORDER), "saved"),
-            )
-
-
-def text(result, cell):
-    """A cell of the table."""
-    where = cell._asdict()
-    base, ours = (
-        statistics.median(one["seconds"] for one in result.runs("seconds", kernel=name, **where))
-        for name in ("base", "ours")
-    )
-    (one,) = result.runs("count", kernel="ours", **where)
-    below = [
-        run["insns"]
-        for name in ("base", "again")
-        for run in result.runs("count", kernel=name, **where)
-    ]
-    return f"{base:.3f},{ours:.3f}; {one['insns'] / statistics.fmean(below):.3f}"
-
-
-def show_beyond(result, load):
-    titles = TITLES | {
-        "buckets": f"series, {BUCKETS_ONLY}",
-        "entries": f"series, {ENTRIES_ONLY}",
-    }
-    print(
-        f"\n  beyond the cap: F={load.beyond['files']}, V={load.beyond['values']}, "
-        "each file set once"
-    )
-    table(
-        [
-            (
-                one["system"],
-                titles[one["kernel"]],
-                f"{one['insns'] / one['sets']:.0f}",
-                f"{one['mbcache_insns'] / one['sets']:.0f}",
-                f"{one['blocks']:.0f}",
-                f"{one['distinct']:.0f}",
-            )
-            for one in result.runs("beyond")
-        ],
-        ("", "kernel", "instructions a set", "of mbcache", "blocks", "values used"),
-    )

@@ -68,10 +68,15 @@ def test_result_file(result, tmp_path):
     text = (tmp_path / "name.json").read_text()
     data = json.loads(text)
     assert data == result.data
-    assert data["figures"] == {"ns_walk": 1.5, "insn_ratio": 0.5}
-    assert data["details"] == {
-        "ns_walk": {"unit": "ns"},
-        "insn_ratio": {"unit": "ratio", "mainline": 10, "series": 5, "control": 1.01},
+    assert data["figures"] == {
+        "ns_walk": {"unit": "ns", "value": 1.5},
+        "insn_ratio": {
+            "unit": "ratio",
+            "value": 0.5,
+            "mainline": 10,
+            "series": 5,
+            "control": 1.01,
+        },
     }
     assert data["commands"]["read"] == "qemu -append 'two words'"
     assert data["size"] == "quick"
@@ -97,7 +102,7 @@ def test_processors_of_one_name_are_told_apart():
 
 
 def test_figures_are_numbers(result):
-    result.data["figures"]["ns_walk"] = "fast"
+    result.data["figures"]["ns_walk"]["value"] = "fast"
     with pytest.raises(common.Failure, match="is 'fast', not a number"):
         result.save()
 
@@ -106,7 +111,7 @@ def save_two(result, figures, other, monkeypatch):
     """Two runs of the one benchmark that there is."""
     monkeypatch.setenv("QUICK", "1")
     for year, values in ("2000", figures), ("2001", other):
-        result.data["figures"] = values
+        result.data["figures"] = {name: {"value": value} for name, value in values.items()}
         result.data["date"] = f"{year}-01-01T00:00:00Z"
         result.save()
 
