@@ -93,6 +93,11 @@ GROUPS: tuple[dict[str, Target], ...] = (
             "write the mail set of each topic, and check that the mails give the composed tree",
             "TOPIC",
         ),
+        "range-diff": Target(
+            "series.range_diff:range_diff",
+            "compare a topic's patches for the newest base with those for BASE, by default 6.12",
+            "TOPIC",
+        ),
         "check-series": Target(
             "series.check:check",
             "check that exactly one patch adds each file, that patches and topics apply, and "

@@ -215,7 +215,7 @@ def collect(result, kernel, load, draw):
             "--format=tar",
             "-o",
             str(archive),
-            "base",
+            source.linux().tag,
             *load.folders,
             repo=source.base_repo(),
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The result of a benchmark: one form for all, kept in build/bench/."""
+"""The result of a benchmark: one form for all, kept in build/bench-BASE/."""
 
 import hashlib
 import json
@@ -22,9 +22,7 @@ from kernel import build
 from series import source, worktree
 
 # Of each base by itself.
-FOLDER = BUILD / (
-    "bench" if source.base_name() == source.DEFAULT else f"bench-{source.base_name()}"
-)
+FOLDER = BUILD / f"bench-{source.base_name()}"
 
 
 class Kept:

@@ -2,27 +2,48 @@
 """Debian packages of a release that this machine need not have.
 
 apt runs with sources, lists and cache of its own below build/downloads/; those
-of the system are neither read nor changed, and nothing is installed.
+of the system are neither changed nor used, except for the address of Debian's
+archive.  Nothing is installed.
 """
 
+import functools
 import os
 import shutil
 from pathlib import Path
 
-from common import BUILD, die, lock, run, step
+from common import BUILD, die, lock, packages, run, setting, step
 
 FOLDER = BUILD / "downloads"
 LOG = BUILD / "log/archive.log"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-MIRROR = "http://deb.debian.org/debian"
+# apt's lists of Debian's archive, which is not that of security updates.
+TARGETS = ("Created-By: Packages", "Origin: Debian", "Label: Debian")
 
 
-def usable() -> bool:
-    """This machine has what fetch_package() takes."""
-    return KEYRING.is_file() and all(map(shutil.which, ("apt-get", "dpkg-deb")))
+@functools.cache
+def mirror() -> str:
+    """The address of Debian's archive: MIRROR=, or that of the machine's apt sources."""
+    return (
+        setting("MIRROR")
+        or address()
+        or renewed_address()
+        or die("apt has no sources of Debian's archive on this machine; give MIRROR=URL")
+    )
 
 
-def fetch_package(name: str, suite: str, otherwise: str, architecture: str = "") -> Path:
+def address() -> str:
+    targets = ["apt-get", "indextargets", "--format", "$(REPO_URI)", *TARGETS]
+    return next(iter(run(targets, check=False).stdout.split()), "").rstrip("/")
+
+
+def renewed_address() -> str:
+    """What a list belongs to is known once it has been fetched."""
+    if packages.may_install():
+        packages.update()
+    return address()
+
+
+def fetch_package(name: str, suite: str, otherwise: str = "", architecture: str = "") -> Path:
     """The folder in which a package is unpacked; fetched only when needed.
 
     `otherwise` says what a user can do without it; `architecture` is Debian's
@@ -31,14 +52,18 @@ def fetch_package(name: str, suite: str, otherwise: str, architecture: str = "")
     unpacked = place(suite, architecture) / name
     if unpacked.is_dir():
         return unpacked
+    what, end = f"{name} of Debian's {suite}", f"; {otherwise}" * bool(otherwise)
     for tool in "apt-get", "dpkg-deb":
         if not shutil.which(tool):
-            die(f"{name} of Debian's {suite}: {tool} is not here to fetch it; {otherwise}")
+            die(f"{what}: {tool} is not here to fetch it{end}")
     if not KEYRING.is_file():
-        die(f"{KEYRING}: not there; install debian-archive-keyring, or {otherwise}")
+        die(f"{what}: {KEYRING} is missing; install debian-archive-keyring{end}")
     with lock(FOLDER / "apt.lock"):
         if not unpacked.is_dir():
-            unpack(download(name, suite, otherwise, architecture), unpacked)
+            file = download(name, suite, architecture)
+            if not file:
+                die(f"{what} cannot be fetched from {mirror()} (log: {LOG}){end}")
+            unpack(file, unpacked)
     return unpacked
 
 
@@ -67,7 +92,7 @@ def configuration(suite: str, architecture: str = "") -> Path:
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "state/status").touch()
     sources, conf = folder / "sources.list", folder / "apt.conf"
-    sources.write_text(f"deb [signed-by={KEYRING}] {MIRROR} {suite} main\n")
+    sources.write_text(f"deb [signed-by={KEYRING}] {mirror()} {suite} main\n")
     values = {
         "Dir::Etc::SourceList": sources,
         "Dir::Etc::SourceParts": folder / "empty.d",
@@ -88,18 +113,16 @@ def configuration(suite: str, architecture: str = "") -> Path:
     return conf
 
 
-def download(name: str, suite: str, otherwise: str, architecture: str = "") -> Path:
+def download(name: str, suite: str, architecture: str) -> Path | None:
+    """The newest package of this name, or nothing."""
     conf = configuration(suite, architecture)
     folder = conf.parent.parent
     with step(f"fetch {name} of Debian's {suite}"):
         update(conf)
-        done = run(
-            ["apt-get", "-q", "-c", conf, "download", name], cwd=folder, log=LOG, check=False
-        )
+        words = ["apt-get", "-q", "-c", conf, "download", name]
+        done = run(words, cwd=folder, log=LOG, check=False)
     found = sorted(folder.glob(f"{name}_*.deb"))
-    if done.returncode or not found:
-        die(f"{name} of Debian's {suite} cannot be had (see {LOG}); {otherwise}")
-    return found[-1]
+    return found[-1] if found and not done.returncode else None
 
 
 def unpack(file: Path, folder: Path) -> None:

@@ -14,7 +14,6 @@ from common import BUILD, ROOT, die, run, step
 
 GROUPS = {
     "source": "git xz-utils",
-    "debian-source": "linux-source-6.12",
     "build": "gcc make bc flex bison libelf-dev libssl-dev libc6-dev cpio "
     "kmod rsync ccache perl lz4 zstd",
     "arm64": "gcc-aarch64-linux-gnu",
@@ -107,19 +106,6 @@ def found(name: str, places: str) -> bool:
     return bool(shutil.which(name, path=places))
 
 
-def available(name: str) -> bool:
-    """apt knows a version of a package, if need be after its lists have been renewed."""
-    if not has_apt():
-        return False
-
-    def known() -> bool:
-        return "Version: " in run(["apt-cache", "show", name], check=False).stdout
-
-    if not known() and may_install():
-        update()
-    return known()
-
-
 def superuser() -> list[str] | None:
     """Words before a command that only root may run."""
     if os.geteuid() == 0:
@@ -210,7 +196,6 @@ def pip_reason(log: Path) -> str:
 
 def setup() -> None:
     """make setup: everything that boot and test need."""
-    source = ["debian-source"] if available(GROUPS["debian-source"]) else []
-    ensure_packages("source", *source, "build", "boot", "check")
+    ensure_packages("source", "build", "boot", "check")
     ensure_venv()
     print("  everything is installed")

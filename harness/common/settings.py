@@ -25,12 +25,16 @@ class Variable(NamedTuple):
 VARIABLES = {
     "KERNEL": Variable(
         "KERNEL=PATH",
-        "another tree or tarball of BASE (else Debian's linux-source-6.12 or, where apt "
-        "has none, the tarball of kernel.org)",
+        "another tree or tarball of BASE (else Debian's linux-source-BASE or, where its "
+        "archive has none, the tarball of kernel.org)",
     ),
     "KERNEL_URL": Variable("KERNEL_URL=", "folder to fetch that tarball from, with sha256sums.asc"),
     "KERNEL_SHA256": Variable("KERNEL_SHA256=", "its checksum, instead of the one in that list"),
-    "BASE": Variable("BASE=6.12", "the kernel version to use, one of patches/bases"),
+    "MIRROR": Variable("MIRROR=URL", "Debian's archive (else that of the machine's apt sources)"),
+    "BASE": Variable(
+        "BASE=6.12",
+        "the kernel version to use, one of patches/bases (else the newest whose source can be had)",
+    ),
     "TOPIC": Variable("TOPIC=NAME", "only this topic of patches/topics"),
     "MEM": Variable("MEM=1G", "memory of the guest", "1G"),
     "CPUS": Variable("CPUS=2", "processors of the guest", "2"),

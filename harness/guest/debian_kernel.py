@@ -14,10 +14,11 @@ from pathlib import Path, PurePath
 
 from common import BUILD, archive, die, lock
 from common.packages import ensure_packages
+from series import bases
 
 FOLDER = BUILD / "stock"
 # The release of Debian that has a kernel of this version.
-SUITES = {"6.1": "bookworm", "6.12": "trixie", "7.3": "trixie-backports"}
+SUITES = {"6.1": "bookworm"} | {base.name: base.suite for base in reversed(bases.table())}
 FLAVOUR = "cloud-amd64"
 # What a guest needs: its ports and disks, a RAM disk, quotas, FUSE.
 MODULES = ("virtio_pci", "virtio_console", "virtio_blk", "brd", "quota_v2", "fuse")

@@ -13,7 +13,7 @@ import struct
 from pathlib import Path
 
 from common import BUILD, die, disk, lock, run, step
-from common.archive import KEYRING, MIRROR
+from common.archive import KEYRING, mirror
 from common.packages import ensure_packages
 from guest import debian_disk, machine_agent
 from guest.accelerator import Accelerator
@@ -139,7 +139,7 @@ def bootstrap(root: Path) -> None:
         *(f"--customize-hook={line}" for line in HOOKS),
         SUITE,
         root,
-        f"deb [signed-by={KEYRING}] {MIRROR} {SUITE} main",
+        f"deb [signed-by={KEYRING}] {mirror()} {SUITE} main",
     ]
     if run(command, log=log, check=False).returncode:
         die(f"mmdebstrap could not install Debian's {SUITE}; full log: {log}")

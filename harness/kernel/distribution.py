@@ -18,8 +18,6 @@ OPENERS: dict[str, Callable[..., IO[str]]] = {".gz": gzip.open, ".xz": lzma.open
 ACCEPTED = "accepted: a kernel configuration, plain, .gz or .xz"
 # FLAVOUR=: name of the file in Debian's package linux-config.
 FLAVOURS = {"amd64": "config.amd64_none_amd64.xz", "cloud": "config.amd64_none_cloud-amd64.xz"}
-# The release of Debian whose linux-config is of this base.
-SUITES = {"6.12": "trixie", "7.3": "trixie-backports"}
 
 
 class Start(NamedTuple):
@@ -79,6 +77,6 @@ def running_config() -> Path | None:
 
 
 def debian_config(flavour: str) -> Path:
-    base = source.base_name()
-    folder = fetch_package(f"linux-config-{base}", SUITES[base], "give CONFIG=")
-    return folder / f"usr/src/linux-config-{base}" / FLAVOURS[flavour]
+    base = source.current()
+    name = base.package("config")
+    return fetch_package(name, base.suite, "give CONFIG=") / "usr/src" / name / FLAVOURS[flavour]

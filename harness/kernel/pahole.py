@@ -9,8 +9,6 @@ from common.archive import FOLDER, fetch_package
 from common.packages import ensure_packages
 from series import source
 
-# The version that a base asks for; Debian 12 has 1.24.
-NEEDED = {"6.12": 122, "7.3": 126}
 SUITE = "trixie"
 OTHERWISE = "install pahole 1.26 or newer"
 # What pahole loads; the C library of an older release does not run it.
@@ -30,7 +28,8 @@ INSIDE = "usr/lib/x86_64-linux-gnu"
 def words() -> list[str]:
     """Words for the kernel's make."""
     ensure_packages("types")
-    if version("pahole") >= NEEDED[source.base_name()]:
+    # Debian 12 has 1.24.
+    if version("pahole") >= source.current().pahole:
         return []
     return [f"PAHOLE={newer()}"]
 

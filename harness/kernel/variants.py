@@ -6,14 +6,14 @@ from typing import Any
 
 from kernel import build
 from kernel.kconfig import Fragment
-from series import compose, gitcmd, source
+from series import compose, extra_patch, source
 
 BASE = build.BASE_GUEST
 VMLINUX = ("vmlinux",)
 
 
 def base_commit() -> str:
-    return gitcmd.commit("base", source.base_repo())
+    return source.base_commit()
 
 
 def base(name: str = "", *fragments: Fragment, **options: Any) -> build.Build:

@@ -68,18 +68,19 @@ def check_once(series: list[Patch], commit: str) -> None:
             gitcmd.out("rev-parse", name + "^{tree}", repo=repo) for name in (f"{made}~", made)
         )
         text = dataclasses.replace(patchfile.read(shared), brings=patch.brings)
-        if compose.gives(text, before, after, repo):
+        if compose.gives(text, before, after, source.linux()):
             die(
                 f"{patch.path.relative_to(ROOT)}: {shared.relative_to(ROOT)} serves {base} as well; remove it"
             )
 
 
 def check_whitespace(series: list[Patch], commit: str) -> None:
-    repo = source.base_repo()
+    linux = source.linux()
     with gitcmd.private_index() as env:
         for patch, parent in zip(series, [f"{c}~" for c in compose.commits(commit)]):
-            gitcmd.git("read-tree", parent, repo=repo, env=env)
-            compose.apply_diff(patch, repo, env, "--whitespace=error")
-    done = gitcmd.git("diff-tree", "--check", "-r", "base", commit, repo=repo, check=False)
+            gitcmd.git("read-tree", parent, repo=linux.repo, env=env)
+            compose.apply_diff(patch, linux, env, "--whitespace=error")
+    whole = ["diff-tree", "--check", "-r", linux.tag, commit]
+    done = gitcmd.git(*whole, repo=linux.repo, check=False)
     if done.returncode:
         die(f"bad white space: {done.stdout.splitlines()[0]}")

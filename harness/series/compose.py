@@ -10,25 +10,27 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from common import ROOT, die, lock, step
-from series import gitcmd, maintainers, patchfile, paths, source, topics
+from common import ROOT, Done, die, lock, step
+from series import bases, gitcmd, maintainers, patchfile, paths, source, topics
+from series.bases import Base
 from series.gitcmd import Env, Person
 from series.patchfile import Patch
 from series.paths import MAINTAINERS, in_repository
+from series.source import Linux
 
 NOBODY = ("boothash", "boothash@localhost")
 
 
-def patches(of: tuple[str, ...] | None = None) -> list[Patch]:
-    """The base's patches in order, parsed; of some topics, or of all."""
+def patches(of: tuple[str, ...] | None = None, base: Base | None = None) -> list[Patch]:
+    """A base's patches in order, parsed; of some topics, or of all."""
     found = []
-    for entry in topics.of_base(source.base_name(), of):
-        path = topics.text_of(entry, source.base_name())
+    name = (base or source.current()).name
+    for entry in topics.of_base(name, of):
+        path = topics.text_of(entry, name)
         if not path.is_file():
             die(
                 f"patches/{entry.topic}/series names {entry.name}, but there is no "
@@ -52,22 +54,22 @@ def digest(path: Path) -> str:
     return mode + hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def compose(of: tuple[str, ...] | None = None) -> str:
-    """The commit of the series on the base, or of some topics; made only when needed."""
-    repo, series = source.base_repo(), patches(of)
-    check_brings(series, repo)
+def compose(of: tuple[str, ...] | None = None, linux: Linux | None = None) -> str:
+    """The commit of the series on a base, or of some topics; made only when needed."""
+    linux = linux or source.linux()
+    repo, series = linux.repo, patches(of, linux.base)
+    check_brings(series, linux)
     person = gitcmd.identity() or NOBODY
-    base = gitcmd.commit("base", repo)
-    key = json.dumps([base, person, inputs(series), recipe()])
+    key = json.dumps([linux.commit, person, inputs(series), recipe()])
     name = "refs/boothash/cache/" + hashlib.sha256(key.encode()).hexdigest()
     if commit := gitcmd.ref(name, repo):
         return commit
-    with lock(source.version_dir() / "compose.lock"):
+    with lock(linux.folder / "compose.lock"):
         # Another make may have done it meanwhile.
         if commit := gitcmd.ref(name, repo):
             return commit
-        with step(f"compose {len(series)} patches on Linux {source.version()}"):
-            commit = apply_all(series, repo, base, person)
+        with step(f"compose {len(series)} patches on Linux {linux.version}"):
+            commit = apply_all(series, linux, person)
         gitcmd.git("update-ref", name, commit, repo=repo)
     return commit
 
@@ -76,35 +78,35 @@ def recipe() -> list[str]:
     """Digest of these modules: a change to them composes anew."""
     return [
         digest(Path(str(module.__file__)))
-        for module in (sys.modules[__name__], maintainers, patchfile, paths, topics)
+        for module in (sys.modules[__name__], bases, maintainers, patchfile, paths, topics)
     ]
 
 
-def apply_all(series: list[Patch], repo: Path, base: str, person: Person) -> str:
-    with gitcmd.private_index(base, repo) as env:
-        parent = base
+def apply_all(series: list[Patch], linux: Linux, person: Person) -> str:
+    parent, repo = linux.commit, linux.repo
+    with gitcmd.private_index(parent, repo) as env:
         for number, patch in enumerate(series, 1):
-            apply_diff(patch, repo, env)
-            add_files(patch, repo, env)
+            apply_diff(patch, linux, env)
+            add_files(patch, linux, env)
             who = gitcmd.signature(person, source.DATE + number)
             parent = gitcmd.commit_tree(parent, patch.message, repo, env, who)
     return parent
 
 
-def apply_diff(patch: Patch, repo: Path, env: Env, *options: str) -> None:
-    done = try_diff(patch, repo, env, *options)
+def apply_diff(patch: Patch, linux: Linux, env: Env, *options: str) -> None:
+    done = try_diff(patch, linux, env, *options)
     if done and done.returncode:
-        die(refusal(patch, done.stderr))
+        where = f"Linux {linux.version} with the patches before it"
+        die(f"{patch.path.relative_to(ROOT)}: {reason(patch, done.stderr, where)}")
 
 
-def try_diff(
-    patch: Patch, repo: Path, env: Env, *options: str
-) -> subprocess.CompletedProcess[str] | None:
+def try_diff(patch: Patch, linux: Linux, env: Env, *options: str) -> Done | None:
     """Apply the hunks to the index; None if there are none."""
+    repo = linux.repo
     if not patch.diff:
         return None
     # Hunks for MAINTAINERS are stored as if our sections were not in it.
-    sections = take_sections(repo, env) if MAINTAINERS in patch.changes() else []
+    sections = take_sections(linux, env) if MAINTAINERS in patch.changes() else []
     done = gitcmd.git(
         "apply",
         "--cached",
@@ -121,21 +123,23 @@ def try_diff(
     return done
 
 
-def gives(patch: Patch, before: str, after: str, repo: Path, files: bool = True) -> bool:
+def gives(patch: Patch, before: str, after: str, linux: Linux, files: bool = True) -> bool:
     """A patch makes one tree of the other, with the files that it brings or without."""
+    repo = linux.repo
     with gitcmd.private_index(before, repo) as env:
-        done = try_diff(patch, repo, env)
+        done = try_diff(patch, linux, env)
         if done and done.returncode:
             return False
         if files:
-            add_files(patch, repo, env)
+            add_files(patch, linux, env)
         return gitcmd.out("write-tree", repo=repo, env=env) == after
 
 
-def take_sections(repo: Path, env: Env) -> list[str]:
+def take_sections(linux: Linux, env: Env) -> list[str]:
     """Take our sections out of the index's MAINTAINERS."""
+    repo = linux.repo
     text = blob(":" + MAINTAINERS, repo, env)
-    rest, ours = maintainers.split(text, blob("base:" + MAINTAINERS, repo, env))
+    rest, ours = maintainers.split(text, blob(f"{linux.tag}:{MAINTAINERS}", repo))
     if ours:
         replace(MAINTAINERS, rest, repo, env)
     return ours
@@ -158,21 +162,16 @@ def replace(name: str, text: str, repo: Path, env: Env) -> None:
     )
 
 
-def refusal(patch: Patch, said: str) -> str:
-    """One line for what `git apply` says of a patch of the base."""
-    linux = f"Linux {source.version()} with the patches before it"
-    return f"{patch.path.relative_to(ROOT)}: {reason(patch, said, linux)}"
-
-
-def reason(patch: Patch, said: str, linux: str) -> str:
+def reason(patch: Patch, said: str, where: str) -> str:
+    """What `git apply` says of a patch, as one line."""
     match = re.search(r"error: patch failed: (\S+):(\d+)", said)
     if match:
         number = patchfile.hunk_at(patch.diff, match[1], int(match[2]))
         hunk = f"hunk {number}" if number else "a hunk"
-        return f"{hunk} of {match[1]} (line {match[2]}) does not apply to {linux}"
+        return f"{hunk} of {match[1]} (line {match[2]}) does not apply to {where}"
     match = re.search(r"error: (\S+): does not exist in index", said)
     if match:
-        return f"changes {match[1]}, which is not in {linux}"
+        return f"changes {match[1]}, which is not in {where}"
     match = re.search(r"<stdin>:(\d+): (.*?)\.?\n", said)
     if match:
         line = patch.diff.splitlines()[int(match[1]) - 1]
@@ -181,7 +180,7 @@ def reason(patch: Patch, said: str, linux: str) -> str:
     return (errors or ["git apply failed"])[0]
 
 
-def check_brings(series: list[Patch], repo: Path) -> None:
+def check_brings(series: list[Patch], linux: Linux) -> None:
     """Each new file exists, is new, and belongs to one patch."""
     owner: dict[str, str] = {}
     for patch in series:
@@ -194,11 +193,13 @@ def check_brings(series: list[Patch], repo: Path) -> None:
                     f"{patch.name} brings {name}, but there is no "
                     f"{in_repository(name).relative_to(ROOT)}"
                 )
-    old = in_base([name for name in owner if name != MAINTAINERS], repo)
+    new = [name for name in owner if name != MAINTAINERS]
+    listing = ["ls-tree", "-z", "--name-only", linux.tag, "--", *new]
+    old = gitcmd.records(*listing, repo=linux.repo) if new else []
     if old:
         die(
             f"{owner[old[0]]} brings {old[0]}, which Linux "
-            f"{source.any_tree().version} has: a change to it belongs into a hunk"
+            f"{linux.version} has: a change to it belongs into a hunk"
         )
     for patch in series:
         check_hunks(patch, owner)
@@ -219,33 +220,27 @@ def check_hunks(patch: Patch, owner: dict[str, str]) -> None:
         )
 
 
-def in_base(names: list[str], repo: Path) -> list[str]:
-    if not names:
-        return []
-    return gitcmd.records("ls-tree", "-z", "--name-only", "base", "--", *names, repo=repo)
-
-
-def add_files(patch: Patch, repo: Path, env: Env) -> None:
+def add_files(patch: Patch, linux: Linux, env: Env) -> None:
     """Put the files that a patch brings into the index."""
-    lines = []
+    lines, repo = [], linux.repo
     for name in patch.brings:
         path = in_repository(name)
         mode = "100755" if os.access(path, os.X_OK) else "100644"
         data = path.read_bytes()
         if name == MAINTAINERS:
-            mode, data = "100644", merged(data, repo, env)
+            mode, data = "100644", merged(data, linux, env)
         lines.append(f"{mode} {store(data, repo)}\t{name}\0")
     if lines:
         gitcmd.git("update-index", "-z", "--index-info", repo=repo, env=env, input="".join(lines))
 
 
-def merged(own: bytes, repo: Path, env: Env) -> bytes:
+def merged(own: bytes, linux: Linux, env: Env) -> bytes:
     """The index's MAINTAINERS with our sections."""
-    text = blob(":" + MAINTAINERS, repo, env)
+    text = blob(":" + MAINTAINERS, linux.repo, env)
     _, sections = maintainers.read_own(own.decode("utf-8", "surrogateescape"))
     double = sorted(maintainers.headings(text) & {maintainers.heading(s) for s in sections})
     if double:
-        die(f"MAINTAINERS: Linux {source.any_tree().version} already has a section {double[0]}")
+        die(f"MAINTAINERS: Linux {linux.version} already has a section {double[0]}")
     return maintainers.merge(text, sections).encode("utf-8", "surrogateescape")
 
 
@@ -258,4 +253,5 @@ def store(data: bytes, repo: Path) -> str:
 
 def commits(commit: str) -> list[str]:
     """Commits of a composed series, the first patch first."""
-    return gitcmd.out("rev-list", "--reverse", f"base..{commit}", repo=source.base_repo()).split()
+    linux = source.linux()
+    return gitcmd.out("rev-list", "--reverse", f"{linux.tag}..{commit}", repo=linux.repo).split()

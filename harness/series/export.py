@@ -112,12 +112,14 @@ def write_back(path: Path) -> str:
     check_strangers(contents, old)
     store_files(contents, old, brought_by_others())
     store_patches(series)
-    return commits[-1].id if commits else gitcmd.commit("base", path)
+    return commits[-1].id if commits else source.base_commit()
 
 
 def read_commits(path: Path) -> list[Commit]:
-    ids = gitcmd.out("rev-list", "--reverse", "--parents", "base..HEAD", repo=path).splitlines()
-    if gitcmd.out("merge-base", "base", "HEAD", repo=path) != gitcmd.ref("base", path):
+    linux = source.linux()
+    own = ["--reverse", "--parents", f"{linux.tag}..HEAD"]
+    ids = gitcmd.out("rev-list", *own, repo=path).splitlines()
+    if gitcmd.out("merge-base", linux.tag, "HEAD", repo=path) != linux.commit:
         die(f"{path}: its commits do not stand on Linux {source.version()}")
     if any(len(line.split()) != 2 for line in ids):
         die(f"{path}: holds a merge; a series is a straight line of commits")
@@ -133,7 +135,7 @@ def read_commit(commit: str, path: Path) -> Commit:
         commit,
         subject.strip(),
         body.strip("\n"),
-        names(path, "--diff-filter=A", "base", commit),
+        names(path, "--diff-filter=A", source.linux().tag, commit),
         names(path, f"{commit}~", commit),
         topic=topic[1] if topic else "",
     )
@@ -192,7 +194,7 @@ def assign_files(commits: list[Commit], path: Path) -> None:
     """Give each new file to the first commit from which on it is there."""
     if not commits:
         return
-    base = compose.blob("base:" + MAINTAINERS, path)
+    base = compose.blob(f"{source.linux().tag}:{MAINTAINERS}", path)
     for commit in commits:
         strip(commit, base, path)
     for name in sorted(commits[-1].added):
@@ -236,7 +238,7 @@ def strip(commit: Commit, base: str, path: Path) -> None:
 
 def make_patches(commits: list[Commit], path: Path) -> list[Patch]:
     """The stored patches; a commit that was folded whole gives none."""
-    series, before = [], "base"
+    series, before = [], source.linux().tag
     old = old_patches()
     for commit in commits:
         diff = gitcmd.git(*DIFF, before, commit.bare, repo=path).stdout
@@ -267,7 +269,7 @@ def keep_stored_hunks(patch: Patch, before: str, after: str, path: Path) -> None
     entry = known_entries().get(patch.subject)
     for stored in [] if entry is None else [topics.own(entry, base) for base in topics.bases()]:
         if stored.is_file() and compose.gives(
-            patchfile.read(stored), before, after, path, files=False
+            patchfile.read(stored), before, after, source.linux(), files=False
         ):
             patch.diff = patchfile.read(stored).diff
             return

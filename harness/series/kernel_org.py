@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The stable tarball of kernel.org, for machines whose apt has no package of the source.
 
-Its SHA-256 is that of KERNEL_SHA256=, or of the list that kernel.org publishes beside
-it. The signature of the list is not checked: that takes a key of kernel.org.
+Its SHA-256 is that of KERNEL_SHA256= or of patches/bases, else that of the list which
+kernel.org publishes with it.  The signature of the list is not checked: that takes a
+key of kernel.org.
 """
 
 import hashlib
@@ -13,25 +14,29 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from common import BUILD, Step, die, lock, setting, step
+from series.bases import Base
 
 FOLDER = BUILD / "downloads"
 URL = "https://cdn.kernel.org/pub/linux/kernel/v{major}.x"
 LIST = "sha256sums.asc"
-# The version of each base that the patches were last tried on.
-VERSIONS = {"6.12": "6.12.117", "7.3": "7.3.4"}
 SECONDS = 30  # without a byte
 CHUNK = 1 << 20
 
 
-def tarball(base: str) -> Path:
+def path(base: Base) -> Path:
+    """Where the tarball of a base is kept."""
+    return FOLDER / base.tarball
+
+
+def tarball(base: Base) -> Path:
     """The path of the source of a base, fetched only when needed."""
-    name = f"linux-{VERSIONS[base]}.tar.xz"
-    path, pinned = FOLDER / name, given_checksum()
-    folder = setting("KERNEL_URL", URL.format(major=base.partition(".")[0])).rstrip("/")
+    pinned = given_checksum() or base.sha256
+    folder = setting("KERNEL_URL", URL.format(major=base.name.partition(".")[0])).rstrip("/")
     with lock(FOLDER / "kernel.org.lock"):
-        if not path.is_file() or (pinned and checksum(path) != pinned):
-            fetch(folder, name, path, pinned)
-    return path
+        kept = path(base)
+        if not kept.is_file() or (pinned and checksum(kept) != pinned):
+            fetch(folder, kept, pinned)
+    return kept
 
 
 def given_checksum() -> str:
@@ -41,16 +46,17 @@ def given_checksum() -> str:
     return pinned
 
 
-def fetch(folder: str, name: str, path: Path, pinned: str) -> None:
-    print(f"  no package of the kernel's source here: taking {name} from {folder}")
+def fetch(folder: str, path: Path, pinned: str) -> None:
+    name = path.name
     wanted = pinned or listed_checksum(f"{folder}/{LIST}", name)
+    print(f"  no package of the kernel's source here: taking {name} from {folder}")
     part = path.with_suffix(".part")
     with step(f"fetch {name}") as progress:
         download(f"{folder}/{name}", part, progress)
     found = checksum(part)
     if found != wanted:
         part.unlink()
-        origin = "KERNEL_SHA256" if pinned else f"{folder}/{LIST}"
+        origin = "the given checksum" if pinned else f"{folder}/{LIST}"
         die(f"{folder}/{name}: its SHA-256 is {found}, {origin} says {wanted}; it is not used")
     part.rename(path)
 

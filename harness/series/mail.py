@@ -54,18 +54,24 @@ def mail() -> None:
     branch = worktree.current_branch(path) if worktree.exists(path) else ""
     if branch.startswith(BRANCH):
         die(
-            f"{path} is on {branch}, which is made anew: run `git checkout {worktree.BRANCH}` there"
+            f"{path} is on {branch}, which is made anew: run `git checkout {worktree.branch()}` there"
         )
     only = setting("TOPIC")
     if only:
         topics.check(only)
-    base = source.base_name()
+    base = source.current().name
     for topic in [only] if only else topics.needs():
         if topics.of_base(base, [topic]):
             mail_topic(topic, person)
         else:
             print(f"{topic}: no patches for Linux {base}")
     print(f"  the branches {BRANCH}-* for b4 are in {path} (`make tree` makes the folder)")
+
+
+def b4_branch(topic: str) -> str:
+    """What `b4 send` takes; that of an older base, which nobody sends, is another."""
+    base = source.current().name
+    return f"{BRANCH}-{topic}" + (f"-{base}" if base != topics.bases()[0] else "")
 
 
 def mail_topic(topic: str, person: gitcmd.Person) -> None:
@@ -84,7 +90,7 @@ def mail_topic(topic: str, person: gitcmd.Person) -> None:
         to, cc = recipients(temp, patches)
         fill_cover(first, subject, body, to, cc)
         gitcmd.git("reset", "--quiet", "--hard", below, repo=temp)
-        who, branch = undated(person), f"{BRANCH}-{topic}"
+        who, branch = undated(person), b4_branch(topic)
         text = cover_commit(repo, branch, subject, body, to, cc)
         gitcmd.git("commit", "--quiet", "--allow-empty", "-F", "-", repo=temp, env=who, input=text)
         mailed = tree_of_mail(temp, patches, who)

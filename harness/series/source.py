@@ -2,7 +2,8 @@
 """The base kernel: found, checked, and kept as one commit in a repository.
 
 The source is streamed into `git fast-import`.  No work tree is written, and
-files which the kernel's .gitignore would hide cannot be lost.
+files which the kernel's .gitignore would hide cannot be lost.  All bases are in
+one bare repository, a tag for each, so that git can compare them.
 """
 
 import functools
@@ -11,28 +12,32 @@ import hashlib
 import json
 import os
 import re
-import stat
 import subprocess
-import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
-from common import BUILD, Step, archive, die, lock, packages, setting, step
-from series import gitcmd, kernel_org, topics
-
-Entry = tuple[str, str, bytes]  # name, mode, content
+from common import (
+    BUILD,
+    Failure,
+    Step,
+    archive,
+    die,
+    lock,
+    packages,
+    setting,
+    step,
+    write_if_changed,
+)
+from series import bases, gitcmd, kernel_org
+from series.bases import Base
+from series.sourcetree import Folder, Tarball, makefile_version, open_source
 
 PERSON = ("boothash", "boothash@localhost")
-DEFAULT = "6.12"
-# Debian 12 and 13 have the default; another comes from this suite.
-BACKPORTS = {"7.3": "trixie-backports"}
 # The day Linux 6.12 came out.  A fixed date keeps commit ids reproducible.
 DATE = 1731885060
 CACHE = BUILD / "base-versions.json"
-# make check-bases takes kernels of any version, other targets those of the base.
-any_version = False
+REPOSITORY = BUILD / "linux.git"
 # Debian's source package ignores every file at the top.  A developer's
 # `git add` would leave new files out silently, so the lines go.
 DEBIAN_IGNORES = re.compile(
@@ -41,283 +46,202 @@ DEBIAN_IGNORES = re.compile(
 )
 
 
-def base_name() -> str:
-    """The base in use: the kernel version that the patches are for."""
-    name = setting("BASE", DEFAULT)
-    if name not in topics.bases():
-        die(f"BASE={name}: no such base; accepted: {' '.join(topics.bases())}")
-    return name
+@dataclass(frozen=True)
+class Linux:
+    """The source of a base kernel, as a commit."""
 
-
-def accepted() -> str:
-    return "accepted: a tree or tarball of Linux" + ("" if any_version else f" {base_name()}.y")
-
-
-@functools.cache
-def location() -> tuple[Path, bool]:
-    """(path, given by the user?) of the base kernel's tree or tarball."""
-    kernel = setting("KERNEL")
-    if kernel:
-        path = Path(kernel).expanduser().resolve()
-        if not path.exists():
-            die(f"KERNEL={kernel}: no such file or folder; {accepted()}")
-        return path, True
-    return debian_tarball(), False
-
-
-def debian_tarball() -> Path:
-    """The tarball of Debian's package, or of kernel.org where apt has no archive of Debian."""
-    name = f"linux-source-{base_name()}"
-    suite = BACKPORTS.get(base_name())
-    if suite:
-        if not archive.usable():
-            return kernel_org.tarball(base_name())
-        folder = archive.fetch_package(name, suite, f"give KERNEL=; {accepted()}")
-        return folder / "usr/src" / f"{name}.tar.xz"
-    pattern = f"/usr/src/{name}.tar.*"
-    if not glob.glob(pattern):
-        if not packages.available(name):
-            return kernel_org.tarball(base_name())
-        packages.ensure_packages("debian-source")
-    found = sorted(glob.glob(pattern))
-    if not found:
-        die(f"{pattern}: not there; install {name} or give KERNEL=; {accepted()}")
-    return Path(found[0])
-
-
-def makefile_version(text: str) -> str | None:
-    """'6.12.117' from a kernel's top Makefile, or None."""
-    parts = []
-    for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"):
-        match = re.search(rf"^{name} = *(\d+)$", text, re.MULTILINE)
-        if not match:
-            return None
-        parts.append(match[1])
-    return ".".join(parts)
-
-
-class Folder:
-    """Files of a kernel tree in a folder."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def names(self) -> list[str]:
-        if (self.path / ".git").exists():
-            return sorted(gitcmd.records("ls-files", "-z", repo=self.path))
-        if (self.path / ".config").exists():
-            die(
-                f"{self.path}: has been built in; run `make mrproper` there "
-                f"or give a clean tree; {accepted()}"
-            )
-        return sorted(self._walk())
-
-    def _walk(self) -> Iterator[str]:
-        for folder, _, files in os.walk(self.path):
-            for name in files:
-                yield os.path.relpath(os.path.join(folder, name), self.path)
-
-    def fingerprint(self) -> str:
-        digest = hashlib.sha256()
-        for name in self.names():
-            try:
-                about = os.lstat(self.path / name)
-            except FileNotFoundError:
-                continue
-            digest.update(
-                f"{name}\0{about.st_size} {about.st_mtime_ns} {about.st_mode}\n".encode(
-                    errors="surrogateescape"
-                )
-            )
-        return digest.hexdigest()
-
-    def makefile(self) -> str:
-        path = self.path / "Makefile"
-        return path.read_text(errors="replace") if path.is_file() else ""
-
-    def entries(self) -> Iterator[Entry]:
-        for name in self.names():
-            path = self.path / name
-            try:
-                mode = os.lstat(path).st_mode
-            except FileNotFoundError:
-                continue  # tracked, and deleted in the work tree
-            if stat.S_ISLNK(mode):
-                yield name, "120000", os.fsencode(os.readlink(path))
-            elif stat.S_ISREG(mode):
-                kind = "100755" if mode & 0o100 else "100644"
-                yield name, kind, path.read_bytes()
-
-
-class Tarball:
-    """Files of a kernel tree in an archive, read in one pass."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def fingerprint(self) -> str:
-        about = self.path.stat()
-        return f"{about.st_size} {about.st_mtime_ns}"
-
-    @contextmanager
-    def _open(self) -> Iterator[tarfile.TarFile]:
-        # xz unpacks with all processors; Python's own module does not.
-        packers = {".xz": ["xz", "-dc", "-T0"], ".zst": ["zstd", "-dcq"]}
-        packer = packers.get(self.path.suffix)
-        if not packer:
-            with tarfile.open(self.path, "r|*") as archive:
-                yield archive
-            return
-        with subprocess.Popen(
-            [*packer, self.path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        ) as process:
-            assert process.stdout
-            try:
-                with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
-                    yield archive
-            finally:
-                process.stdout.close()
-
-    def members(self) -> Iterator[tuple[str, tarfile.TarInfo, tarfile.TarFile]]:
-        try:
-            with self._open() as archive:
-                for member in archive:
-                    name = member.name.removeprefix("./").partition("/")[2]
-                    if name:
-                        yield name, member, archive
-        except (tarfile.TarError, EOFError, OSError) as error:
-            die(f"{self.path}: not a readable tar archive ({error}); {accepted()}")
-
-    def makefile(self) -> str:
-        for name, member, tar in self.members():
-            if name == "Makefile" and member.isfile():
-                return content(tar, member).decode(errors="replace")
-        return ""
-
-    def entries(self) -> Iterator[Entry]:
-        for name, member, tar in self.members():
-            if member.issym():
-                yield name, "120000", os.fsencode(member.linkname)
-            elif member.isfile():
-                kind = "100755" if member.mode & 0o100 else "100644"
-                yield name, kind, content(tar, member)
-
-
-def content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = archive.extractfile(member)
-    assert file, member.name  # only asked for a regular file
-    return file.read()
-
-
-class Tree(NamedTuple):
-    """A kernel's source, and what tells it from an older state of the same place."""
-
+    base: Base
     source: Folder | Tarball
-    fingerprint: str
-    version: str
+    fingerprint: str  # tells it from an older state of the same place
+    version: str  # such as 7.3.4
+    given: bool  # by KERNEL=
+
+    @property
+    def name(self) -> str:
+        """Another source of the same version has another name."""
+        path = os.fsencode(self.source.path)
+        return self.version + (f"-kernel-{hashlib.sha256(path).hexdigest()[:8]}" * self.given)
+
+    @property
+    def folder(self) -> Path:
+        """Where everything made from this source is, but for its commits."""
+        return BUILD / self.name
+
+    @property
+    def tag(self) -> str:
+        return "v" + self.name
+
+    @functools.cached_property
+    def commit(self) -> str:
+        """The source in REPOSITORY, imported only when needed."""
+        stamp = self.folder / "imported"
+        with lock(BUILD / "linux.lock"):
+            found = gitcmd.ref(self.tag, REPOSITORY) if REPOSITORY.is_dir() else None
+            if not found or not stamp.is_file() or stamp.read_text() != self.fingerprint:
+                import_source(self)
+                found = None
+                stamp.parent.mkdir(parents=True, exist_ok=True)
+                stamp.write_text(self.fingerprint)
+        return found or gitcmd.commit(self.tag, REPOSITORY)
+
+    @property
+    def repo(self) -> Path:
+        """A bare git repository that has the source at `tag`."""
+        return REPOSITORY if self.commit else die(f"{self.tag}: not in {REPOSITORY}")
 
 
-@functools.cache
-def any_tree() -> Tree:
-    """The kernel's source, of whatever version."""
-    packages.ensure_packages("source")
-    path, _ = location()
-    source = Folder(path) if path.is_dir() else Tarball(path)
-    print_ = source.fingerprint()
-    cache = json.loads(CACHE.read_text()) if CACHE.is_file() else {}
-    known = cache.get(str(path))
-    if not known or known["fingerprint"] != print_:
-        known = {"fingerprint": print_, "version": makefile_version(source.makefile())}
-        cache[str(path)] = known
-        CACHE.parent.mkdir(parents=True, exist_ok=True)
-        CACHE.write_text(json.dumps(cache, indent=1))
-    if known["version"] is None:
-        die(
-            f"{path}: not a Linux source tree (no Makefile with VERSION, "
-            f"PATCHLEVEL and SUBLEVEL); {accepted()}"
-        )
-    return Tree(source, print_, known["version"])
-
-
-def version() -> str:
-    """The base's version, such as 6.12.117."""
-    found = any_tree().version
-    if not found.startswith(base_name() + "."):
-        die(f"{location()[0]}: this is Linux {found}; {accepted()}")
+def current() -> Base:
+    """The base in use: that of BASE=, of KERNEL=, or the newest that can be had."""
+    name = setting("BASE")
+    if name:
+        return bases.named(name)
+    if setting("KERNEL"):
+        _, version = read(given_source())
+        fitting = [one for one in bases.table() if (version or "").startswith(one.name + ".")]
+        return [*fitting, *bases.table()][0]
+    found = newest_at_hand()
+    # Also for the programs that this one starts: the reason is printed once.
+    os.environ["BASE"] = found.name
     return found
 
 
-def version_dir() -> Path:
-    """Where everything made from this base lives."""
-    version()
-    return tree_dir()
+def newest_at_hand() -> Base:
+    """The newest base whose source this machine has or can fetch."""
+    kernel_org.given_checksum()  # a bad one is no reason to fall back
+    reasons: list[str] = []
+    for base in bases.table():
+        try:
+            tarball(base)
+        except Failure as failure:
+            reasons.append(str(failure))
+            continue
+        if reasons:
+            print(f"  using Linux {base.name}: {reasons[0]}")
+        return base
+    die(reasons[0])
 
 
-def tree_dir() -> Path:
-    """Where everything made from the kernel's source lives."""
-    path, given = location()
-    name = any_tree().version
-    if given:
-        name += "-kernel-" + hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
-    return BUILD / name
+def tarball(base: Base) -> Path:
+    """The tarball of Debian's package, installed or fetched, else that of kernel.org."""
+    name = base.package("source")
+    if installed := sorted(glob.glob(f"/usr/src/{name}.tar.*")):
+        return Path(installed[0])
+    unpacked = archive.place(base.suite) / name
+    if kernel_org.path(base).is_file() and not unpacked.is_dir():
+        return kernel_org.tarball(base)
+    try:
+        unpacked = archive.fetch_package(name, base.suite, "")
+    except Failure as debian:
+        try:
+            return kernel_org.tarball(base)
+        except Failure as failure:
+            die(f"Linux {base.name} cannot be had: {debian}; {failure}")
+    return unpacked / f"usr/src/{name}.tar.xz"
 
 
-def base_repo() -> Path:
-    """A bare git repository whose tag `base` is the pristine kernel."""
-    version()
-    return any_repo()
+def accepted(any_version: bool = False) -> str:
+    """What KERNEL= takes."""
+    names = [setting("BASE")] if setting("BASE") else bases.names()
+    versions = "" if any_version else " " + " or ".join(f"{name}.y" for name in names)
+    return f"accepted: a tree or tarball of Linux{versions}"
 
 
 @functools.cache
-def any_repo() -> Path:
-    """The same of whatever version."""
-    tree = any_tree()
-    repo = tree_dir() / "base.git"
-    stamp = repo / "boothash-fingerprint"
-    with lock(tree_dir() / "base.lock"):
-        if not stamp.is_file() or stamp.read_text() != tree.fingerprint:
-            import_base(tree, repo)
-            stamp.write_text(tree.fingerprint)
-    return repo
+def given_source(any_version: bool = False) -> Folder | Tarball:
+    """The source that KERNEL= names."""
+    kernel = setting("KERNEL")
+    path = Path(kernel).expanduser().resolve()
+    if not path.exists():
+        die(f"KERNEL={kernel}: no such file or folder; {accepted(any_version)}")
+    return open_source(path)
 
 
-def import_base(tree: Tree, repo: Path) -> None:
+@functools.cache
+def read(found: Folder | Tarball) -> tuple[str, str | None]:
+    """(fingerprint, version) of a source; None if it is not that of a kernel."""
+    fingerprint = found.fingerprint()
+    cache = json.loads(CACHE.read_text()) if CACHE.is_file() else {}
+    known = cache.get(str(found.path))
+    if not known or known["fingerprint"] != fingerprint:
+        known = {"fingerprint": fingerprint, "version": makefile_version(found.makefile())}
+        cache[str(found.path)] = known
+        write_if_changed(CACHE, json.dumps(cache, indent=1))
+    return fingerprint, known["version"]
+
+
+@functools.cache
+def linux(base: Base | None = None, any_version: bool = False) -> Linux:
+    """The source of a base, else of the one in use; make check-bases takes any version."""
+    packages.ensure_packages("source")
+    given = bool(setting("KERNEL")) and (any_version or base in (None, current()))
+    base = base or current()
+    found = given_source(any_version) if given else Tarball(tarball(base))
+    fingerprint, version = read(found)
+    if version is None:
+        die(
+            f"{found.path}: not a Linux source tree (no Makefile with VERSION, "
+            f"PATCHLEVEL and SUBLEVEL); {accepted(any_version)}"
+        )
+    if not any_version and not version.startswith(base.name + "."):
+        die(f"{found.path}: this is Linux {version}; {accepted()}")
+    return Linux(base, found, fingerprint, version, given)
+
+
+def base_name() -> str:
+    """The name of the base in use, such as 7.3."""
+    return current().name
+
+
+def version() -> str:
+    """The version of the base in use, such as 7.3.4."""
+    return linux().version
+
+
+def version_dir() -> Path:
+    """Where everything made from the base in use is, but for its commits."""
+    return linux().folder
+
+
+def base_repo() -> Path:
+    """A bare git repository with the source of the base in use."""
+    return linux().repo
+
+
+def base_commit() -> str:
+    """The source of the base in use."""
+    return linux().commit
+
+
+def import_source(linux: Linux) -> None:
+    repo = REPOSITORY
     if not (repo / "HEAD").is_file():
         gitcmd.git("init", "--quiet", "--bare", str(repo))
         gitcmd.git("config", "gc.auto", "0", repo=repo)
         gitcmd.git("config", "core.compression", "1", repo=repo)
-    with step(f"import Linux {tree.version}") as progress:
-        command = [
-            "git",
-            *gitcmd.OPTIONS,
-            "-C",
-            str(repo),
-            "fast-import",
-            "--quiet",
-            "--force",
-            "--depth=0",
-        ]
+    with step(f"import Linux {linux.version}") as progress:
+        options = ["-C", str(repo), "fast-import", "--quiet", "--force", "--depth=0"]
+        command = ["git", *gitcmd.OPTIONS, *options]
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, env=gitcmd.clean_environment()
         ) as process:
             assert process.stdin
-            feed(process.stdin, tree, progress)
+            feed(process.stdin, linux, progress)
             process.stdin.close()
         if process.returncode:
-            die(f"git fast-import of {tree.source.path} failed")
+            die(f"git fast-import of {linux.source.path} failed")
 
 
-def feed(stream: IO[bytes], tree: Tree, progress: Step) -> None:
+def feed(stream: IO[bytes], linux: Linux, progress: Step) -> None:
     """Write the fast-import stream of one commit that holds every file."""
     name, mail = PERSON
-    message = f"Linux {tree.version}\n".encode()
+    message = f"Linux {linux.version}\n".encode()
     stream.write(
-        f"commit refs/tags/base\ncommitter {name} <{mail}> {DATE} "
+        f"commit refs/tags/{linux.tag}\ncommitter {name} <{mail}> {DATE} "
         f"+0000\ndata {len(message)}\n".encode()
         + message
     )
     stream.write(b"deleteall\n")
-    for count, (path, mode, data) in enumerate(tree.source.entries(), 1):
+    for count, (path, mode, data) in enumerate(linux.source.entries(), 1):
         if path == ".gitignore":
             data = DEBIAN_IGNORES.sub(b"", data)
         # Quoted, so that no byte of a name can be taken for syntax.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Topics: sets of patches that one maintainer can take, for several bases.
 
-patches/bases                 kernel versions, the newest first
+patches/bases                 kernel versions, the newest first: see bases.py
 patches/topics                topics in order, each with those that it needs
 patches/TOPIC/cover-letter
 patches/TOPIC/series          the topic's patches in order; a base after a
@@ -17,9 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import ROOT, die
-
-PATCHES = ROOT / "patches"
+from common import die
+from series.bases import PATCHES, lines, names
 
 
 @dataclass(frozen=True)
@@ -34,18 +33,9 @@ class Entry:
         return f"{self.name} {self.only}".rstrip()
 
 
-def lines(path: Path) -> list[str]:
-    """Lines of a list, without comments."""
-    if not path.is_file():
-        die(f"{path.relative_to(ROOT)}: not there")
-    text = path.read_text().splitlines()
-    return [word for line in text if (word := line.partition("#")[0].strip())]
-
-
-@functools.cache
 def bases() -> tuple[str, ...]:
     """Kernel versions that the series is for, the newest first."""
-    return tuple(lines(PATCHES / "bases"))
+    return names()
 
 
 @functools.cache

@@ -7,11 +7,9 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from common import die, flag, lock, step, write_if_changed
+from common import BUILD, die, flag, lock, step, write_if_changed
 from series import compose, gitcmd, source
 
-BRANCH = "boothash"
-COMPOSED = "refs/boothash/composed"  # what `make tree` last made
 # No kernel of a guest compiles these; without them a work tree takes 0.6 GiB for 1.6.
 # Build systems need each Kconfig and Makefile.
 NO_GUEST_NEEDS = (
@@ -47,6 +45,21 @@ def src(flavour: str = "patched") -> Path:
     return folder(flavour) / "src"
 
 
+def branch() -> str:
+    """The branch of the developer's tree: one of each base."""
+    return f"boothash-{source.linux().name}"
+
+
+def composed(path: Path) -> str:
+    """The ref of what `make tree` last made in the developer's tree at `path`."""
+    return f"refs/boothash/composed/{path.parent.parent.name}"
+
+
+def tag(path: Path) -> str:
+    """The tag of the base of the developer's tree at `path`."""
+    return f"v{path.parent.parent.name}"
+
+
 def record() -> Path:
     """Digests of the files that the work tree was composed from."""
     return folder("patched") / "composed.json"
@@ -66,7 +79,7 @@ def add(path: Path, commit: str, *options: str, patterns: Iterable[str] = ()) ->
     with step(f"check out {path.parent.name} tree"):
         shutil.rmtree(path, ignore_errors=True)
         # Git fails, and does not wait, if another process writes the repository's settings.
-        with lock(source.version_dir() / "worktrees.lock"):
+        with lock(BUILD / "worktrees.lock"):
             # A folder that is gone leaves its registration behind.
             gitcmd.git("worktree", "prune", repo=source.base_repo())
             gitcmd.git(
@@ -122,17 +135,17 @@ def unsaved(path: Path) -> str | None:
     changed = dirty(path)
     if changed:
         return f"has changes that are not committed ({changed})"
-    if head(path) not in (gitcmd.ref(COMPOSED, path), gitcmd.ref("base", path)):
+    if head(path) not in (gitcmd.ref(composed(path), path), gitcmd.ref(tag(path), path)):
         return "has commits that are not in the series"
     return None
 
 
 def another_branch(path: Path) -> str | None:
     """A branch, or the stash, with commits that the developer's tree does not have."""
-    had = [name for name in ("HEAD", COMPOSED, "base") if gitcmd.ref(name, path)]
+    had = ["--not", "HEAD", "--tags", "--glob=refs/boothash/composed"]
     refs = gitcmd.out("for-each-ref", "--format=%(refname)", "refs/heads", "refs/stash", repo=path)
     for name in refs.split():
-        if gitcmd.out("rev-list", "--max-count=1", name, "--not", *had, repo=path):
+        if gitcmd.out("rev-list", "--max-count=1", name, *had, repo=path):
             return name.removeprefix("refs/").removeprefix("heads/")
     return None
 
@@ -142,7 +155,7 @@ def tree() -> str:
     commit, path = compose.compose(), src()
     with lock(source.version_dir() / "tree.lock"):
         if not exists(path):
-            add(path, commit, "-B", BRANCH)
+            add(path, commit, "-B", branch())
         else:
             guard(path)
             move(path, commit)
@@ -166,8 +179,8 @@ def guard(path: Path) -> None:
 
 def move(path: Path, commit: str) -> None:
     """Put the branch at a commit; git rewrites only files that differ."""
-    if head(path) != commit or current_branch(path) != BRANCH:
-        gitcmd.git("checkout", "--quiet", "-B", BRANCH, commit, repo=path)
+    if head(path) != commit or current_branch(path) != branch():
+        gitcmd.git("checkout", "--quiet", "-B", branch(), commit, repo=path)
 
 
 def current_branch(path: Path) -> str:
@@ -176,5 +189,5 @@ def current_branch(path: Path) -> str:
 
 
 def remember(commit: str) -> None:
-    gitcmd.git("update-ref", COMPOSED, commit, repo=source.base_repo())
+    gitcmd.git("update-ref", composed(src()), commit, repo=source.base_repo())
     write_if_changed(record(), json.dumps(compose.inputs(compose.patches()), indent=1))

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from bench.halfmd4 import dirhash
-from series import compose, gitcmd, source
+from series import compose, source
 
 PROGRAM = "dirhash_check"
 # What goes wrong when names are packed in words, each where it would stand.
@@ -32,7 +32,7 @@ BEHIND = ("\tval = pad;", "\t(void)*(volatile const char *)(msg + len);\n\tval =
 
 @pytest.fixture(scope="module")
 def base():
-    return dirhash.text(gitcmd.ref("base", source.base_repo()))
+    return dirhash.text(source.base_commit())
 
 
 @pytest.fixture(scope="module")

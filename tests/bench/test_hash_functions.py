@@ -12,7 +12,7 @@ from bench.functions import case as bench_functions
 from bench.functions import citi_keys
 from bench.spread import case as bench_spread
 from guest import initramfs
-from series import compose, gitcmd, source
+from series import compose, source
 
 # A few of each kind: what runs through the program at once.
 KEYS = [
@@ -156,7 +156,7 @@ def kernel_program(folder):
     """include/linux/hash.h of ours and hash() of the base's fs/inode.c."""
     repo = source.base_repo()
     header = compose.blob(f"{compose.compose()}:include/linux/hash.h", repo)
-    inode = compose.blob(f"{gitcmd.ref('base', repo)}:fs/inode.c", repo)
+    inode = compose.blob(f"{source.base_commit()}:fs/inode.c", repo)
     function = re.search(r"^static unsigned long hash\(.*?^}\n", inode, re.M | re.S)[0]
     body = re.sub(r"^#include .*\n", "", header, flags=re.M)
     path = folder / "kernel.c"

@@ -43,10 +43,10 @@ def test_compiler_is_checked(compiler, tmp_path):
 @pytest.mark.parametrize("bench", BENCHES)
 def test_bench_is_built_in(bench):
     repo = source.base_repo()
-    base = gitcmd.ref("base", repo)
+    base = source.base_commit()
     commit = uml.with_bench(bench, base)
     assert commit == uml.with_bench(bench, base)
-    changed = gitcmd.records("diff", "-z", "--name-only", "base", commit, repo=repo)
+    changed = gitcmd.records("diff", "-z", "--name-only", base, commit, repo=repo)
     assert sorted(changed) == sorted(["Kbuild", *uml.bench_files(bench)])
     for file in uml.bench_files(bench):
         assert gitcmd.out("show", f"{commit}:{file}", repo=repo) == (

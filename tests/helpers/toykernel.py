@@ -96,7 +96,7 @@ diff --git a/mm/filemap.c b/mm/filemap.c
  int line_43;
 """
 REPOSITORY = {
-    "patches/bases": SPDX + "6.12\n",
+    "patches/bases": SPDX + "6.12 6.12.117 trixie 1.22\n",
     "patches/topics": SPDX + "toys:\n",
     "patches/toys/series": SPDX + "01-mm-add-the-first-file.patch\n02-mm-filemap.patch\n",
     "patches/toys/01-mm-add-the-first-file.patch": PATCH,
@@ -186,6 +186,15 @@ class Toy:
     @property
     def src(self):
         return self.version_dir / "patched/src"
+
+    @property
+    def tag(self):
+        """Of the base, in the repository."""
+        return f"v{self.version_dir.name}"
+
+    @property
+    def branch(self):
+        return f"boothash-{self.version_dir.name}"
 
     def git(self, *args):
         done = subprocess.run(

@@ -299,7 +299,7 @@ def test_export_folds_a_change_to_a_new_file(toy):
 
 def test_export_renumbers_and_keeps_names(toy):
     toy.good("tree")
-    toy.git("-c", "sequence.editor=sed -i '1{h;d};2{G}'", "rebase", "-i", "base")
+    toy.git("-c", "sequence.editor=sed -i '1{h;d};2{G}'", "rebase", "-i", toy.tag)
     toy.good("export")
     names = sorted(p.name for p in (toy.repo / "patches/toys").glob("*.patch"))
     assert names == ["01-mm-filemap.patch", "02-mm-add-the-first-file.patch"]
@@ -422,11 +422,11 @@ def test_branch_for_b4(toy):
     toy.good("tree")
     toy.good("mail")
     assert toy.git("rev-parse", "b4/boothash-toys^{tree}") == toy.git("rev-parse", "HEAD^{tree}")
-    log = toy.git("log", "--reverse", "--format=%s", "base..b4/boothash-toys").splitlines()
+    log = toy.git("log", "--reverse", "--format=%s", f"{toy.tag}..b4/boothash-toys").splitlines()
     assert log == ["two toys", "mm: add the first file", "mm: filemap: change two lines"]
     cover = toy.git("log", "-1", "--format=%ce%n%B", "b4/boothash-toys~2")
     assert cover.startswith("dev@example.org\ntwo toys\n\nThe cover's text.\n\nTo: A Main")
-    assert not toy.git("diff", "base", "b4/boothash-toys~2")
+    assert not toy.git("diff", toy.tag, "b4/boothash-toys~2")
     assert "Signed-off-by: A Developer" in toy.git("log", "-1", "--format=%b", "b4/boothash-toys")
     # As b4 does after it has sent a version.
     toy.git("checkout", "-q", "b4/boothash-toys~2")
@@ -439,7 +439,7 @@ def test_branch_for_b4(toy):
         cover.replace('"revision": 1', '"revision": 2'),
     )
     toy.git("branch", "-f", "b4/boothash-toys")
-    toy.git("checkout", "-q", "boothash")
+    toy.git("checkout", "-q", toy.branch)
     toy.good("mail")
     assert '"revision": 2' in toy.git("log", "-1", "--format=%B", "b4/boothash-toys~2")
 
@@ -448,7 +448,7 @@ def test_branch_for_b4_is_not_moved_under_a_developer(toy):
     toy.good("tree")
     toy.good("mail")
     toy.git("checkout", "-q", "b4/boothash-toys")
-    assert "run `git checkout boothash` there" in toy.refused("mail")
+    assert f"run `git checkout {toy.branch}` there" in toy.refused("mail")
 
 
 def test_mail_needs_an_identity(toy):
@@ -524,7 +524,7 @@ def topics(toy):
     write_files(
         toy.repo,
         {
-            "patches/bases": "7.3\n6.12\n",
+            "patches/bases": "7.3 7.3.4 sid 1.26\n6.12 6.12.9 sid 1.22\n",
             "patches/topics": "toys:\nlater:\n",
             "patches/later/series": "01-later.patch\n",
             "patches/later/01-later.patch": LATER,

@@ -40,7 +40,7 @@ def mails(tmp_path_factory):
         "--no-renames",
         "-o",
         str(folder),
-        f"base..{compose.compose()}",
+        f"{source.linux().tag}..{compose.compose()}",
         repo=source.base_repo(),
         env=gitcmd.signature(source.PERSON, source.DATE),
     )

@@ -152,8 +152,8 @@ def test_clean_drops_no_work_and_nothing_that_is_slow_to_get(toy):
     done = make_in(toy, "clean")
     assert done.returncode == 2 and "make export" in done.stderr
     toy.git("checkout", "-q", "-b", "work")
-    toy.git("branch", "-q", "-f", "boothash", "HEAD~")
-    toy.git("checkout", "-q", "boothash")
+    toy.git("branch", "-q", "-f", toy.branch, "HEAD~")
+    toy.git("checkout", "-q", toy.branch)
     assert "has commits on work that" in toy.refused("clean")
     toy.git("branch", "-q", "-D", "work")
     (toy.src / "mm/first.c").write_text("work\n")
