@@ -11,14 +11,14 @@ from common import ROOT
 from series import source
 
 
-def make(verb: str, base: str) -> str:
+def make(verb: str, base: str, **variables: str) -> str:
     """What a target of make prints."""
-    return run(base, "harness/cli.py", verb)
+    return run(base, "harness/cli.py", verb, **variables)
 
 
-def run(base: str, *words: str) -> str:
-    """What a Python program prints; skips the test if the archive no longer has that kernel."""
-    env = os.environ | {"BASE": base, "PYTHONPATH": str(ROOT / "harness")}
+def run(base: str, *words: str, **variables: str) -> str:
+    """What a Python program prints; skips the test if the source of that kernel is gone."""
+    env = os.environ | {"BASE": base, "PYTHONPATH": str(ROOT / "harness")} | variables
     if base != source.base_name():
         for name in ("KERNEL", "KERNEL_SHA256"):  # the source of this base
             env.pop(name, None)

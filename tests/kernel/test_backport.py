@@ -1,41 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The series on the newest kernel that it is for: built, booted, and tested by KUnit."""
+"""The series on the older kernels that it is for: built, booted, and tested by KUnit.
+
+All other tests of the kernel are of the base in use, by default the newest.
+"""
 
 import re
 
 import pytest
 
 import otherbase
-from series import topics
+from series import source, topics
 
-pytestmark = pytest.mark.stage("kernel")
+pytestmark = [
+    pytest.mark.stage("kernel"),
+    pytest.mark.parametrize(
+        "base", topics.bases()[topics.bases().index(source.base_name()) + 1 :], scope="module"
+    ),
+]
 
-NEWEST = topics.bases()[0]
 TABLE = re.compile(r"^name: (\S+)\n(?:.+\n)*?objects: (\d+)$", re.MULTILINE)
 TOPIC = re.compile(r"^(\S+): (\d+) objects on Linux ", re.MULTILINE)
 RAN = re.compile(r"Ran (\d+) tests: passed: (\d+)(?:, skipped: (\d+))?$", re.MULTILINE)
 
 
-def test_make_boot():
-    said = otherbase.make("boot", NEWEST).replace("\r", "")
-    assert f"build/{NEWEST}." in said  # where the kernel is
+def test_make_boot(base):
+    said = otherbase.make("boot", base, V="1").replace("\r", "")
+    assert f"build/{base}." in said  # where the kernel is
     objects = dict(TABLE.findall(said))
     assert {"dentry", "inode", "uid", "mbcache"} <= objects.keys()
     assert int(objects["dentry"]) > 0
 
 
-def test_kunit_suites():
-    ran = RAN.search(otherbase.make("kunit", NEWEST))
+def test_kunit_suites(base):
+    ran = RAN.search(otherbase.make("kunit", base))
     assert ran, "KUnit's report ends with no sum, or with failures"
     assert int(ran[1]) > 300
     assert int(ran[2]) + int(ran[3] or 0) == int(ran[1])
 
 
-def test_each_topic_builds_on_what_it_needs():
+def test_each_topic_builds_on_what_it_needs(base):
     """As a maintainer takes it, without the other topics; tools are no part of the kernel."""
-    said = otherbase.run(NEWEST, "tests/helpers/build_topics.py")
+    said = otherbase.run(base, "tests/helpers/build_topics.py")
     assert "warning:" not in said.lower()
     built = {topic for topic, objects in TOPIC.findall(said) if int(objects) > 0}
-    assert built == {topic for topic in topics.needs() if topics.of_base(NEWEST, [topic])} - {
-        "tools"
-    }
+    assert built == {topic for topic in topics.needs() if topics.of_base(base, [topic])} - {"tools"}
