@@ -16,13 +16,15 @@ def check() -> None:
     """make check-series."""
     check_listed()
     series = compose.patches()
-    brought = {name for patch in series for name in patch.brings}
+    brought = {name for patch in series for name in patch.brings + patch.creates}
     for name in sorted(paths.kernel_files() - brought - brought_anywhere()):
         die(
             f"{paths.in_repository(name).relative_to(ROOT)}: no patch "
             f"brings it; add a line `Brings: {name}` to one"
         )
     commit = compose.compose()
+    for name in sorted(name for patch in series for name in patch.creates):
+        check_built_up(name, commit)
     for topic in topics.needs():
         compose.compose(tuple(topics.with_needs(topic)))
     check_whitespace(series, commit)
@@ -30,6 +32,17 @@ def check() -> None:
     print(
         f"{len(series)} patches and {len(brought)} new files in order, on Linux {source.version()}"
     )
+
+
+def check_built_up(name: str, commit: str) -> None:
+    """A file that hunks of several patches make is stored as they leave it."""
+    here = paths.in_repository(name)
+    text = here.read_bytes().decode("utf-8", "surrogateescape")
+    if compose.blob(f"{commit}:{name}", source.base_repo()) != text:
+        die(
+            f"{here.relative_to(ROOT)}: differs from the {name} that the patches build up; "
+            "change the hunks, or run `make export`, which writes this file"
+        )
 
 
 def all_texts() -> set[Path]:
@@ -40,7 +53,8 @@ def all_texts() -> set[Path]:
 
 
 def brought_anywhere() -> set[str]:
-    return {name for path in all_texts() for name in patchfile.read(path).brings}
+    texts = [patchfile.read(path) for path in all_texts()]
+    return {name for patch in texts for name in patch.brings + patch.creates}
 
 
 def check_listed() -> None:

@@ -45,7 +45,7 @@ def inputs(series: list[Patch]) -> dict[str, str]:
     files = [topics.PATCHES / "topics"]
     files += [topics.PATCHES / name / "series" for name in topics.needs()]
     files += [patch.path for patch in series]
-    files += [in_repository(name) for patch in series for name in patch.brings]
+    files += [in_repository(name) for patch in series for name in patch.brings + patch.creates]
     return {str(path.relative_to(ROOT)): digest(path) for path in files if path.is_file()}
 
 
@@ -181,10 +181,10 @@ def reason(patch: Patch, said: str, where: str) -> str:
 
 
 def check_brings(series: list[Patch], linux: Linux) -> None:
-    """Each new file exists, is new, and belongs to one patch."""
+    """Each new file exists and is new, and one patch adds it."""
     owner: dict[str, str] = {}
     for patch in series:
-        for name in patch.brings:
+        for name in patch.brings + patch.creates:
             if name in owner:
                 die(f"{name}: brought by {owner[name]} and by {patch.name}")
             owner[name] = patch.name
@@ -201,23 +201,15 @@ def check_brings(series: list[Patch], linux: Linux) -> None:
             f"{owner[old[0]]} brings {old[0]}, which Linux "
             f"{linux.version} has: a change to it belongs into a hunk"
         )
+    whole = {name for patch in series for name in patch.brings} - {MAINTAINERS}
     for patch in series:
-        check_hunks(patch, owner)
-
-
-def check_hunks(patch: Patch, owner: dict[str, str]) -> None:
-    patchfile.check_message(patch, patch.name)
-    ours = sorted(patch.changes() & (owner.keys() - {MAINTAINERS}))
-    if ours:
-        die(
-            f"{patch.name} has hunks for {ours[0]}, a new file that "
-            f"{owner[ours[0]]} brings: change the file itself"
-        )
-    if re.search(r"^new file mode ", patch.diff, re.MULTILINE):
-        die(
-            f"{patch.name} creates a file in a hunk: store the file whole "
-            f"and name it in a line `Brings:`"
-        )
+        patchfile.check_message(patch, patch.name)
+        ours = sorted(patch.changes() & whole)
+        if ours:
+            die(
+                f"{patch.name} has hunks for {ours[0]}, a new file that "
+                f"{owner[ours[0]]} brings whole: change the file itself"
+            )
 
 
 def add_files(patch: Patch, linux: Linux, env: Env) -> None:

@@ -10,7 +10,8 @@
     ---
     diff --git ...
 
-`Brings:` names a new file which is stored whole in this repository.
+`Brings:` names a new file which this patch adds as it is stored in this repository.  If
+several patches build a file up, hunks create and change it.
 """
 
 import re
@@ -22,6 +23,7 @@ from common import die
 SUBJECT = re.compile(r"Subject: \[PATCH\] (\S.*)")
 BRINGS = re.compile(r"Brings: (\S+)")
 FILE = re.compile(r"^diff --git a/(\S+) b/(\S+)$", re.MULTILINE)
+CREATED = re.compile(r"^diff --git a/(\S+) .*\nnew file mode ", re.MULTILINE)
 HUNK = re.compile(r"^@@ -(\d+)", re.MULTILINE)
 SLUG_LENGTH = 60
 # A line of a message that would make `git am` take the rest for a patch.
@@ -58,6 +60,11 @@ class Patch:
         if self.brings:
             parts.append("".join(f"Brings: {name}\n" for name in self.brings))
         return "\n".join(parts) + "---\n" + ("\n" + self.diff if self.diff else "")
+
+    @property
+    def creates(self) -> list[str]:
+        """New files that hunks create, for later patches to build up."""
+        return CREATED.findall(self.diff)
 
     def changes(self) -> set[str]:
         """Paths that the hunks touch."""

@@ -56,9 +56,9 @@ Subject: [PATCH] mm: add the first file
 
 Why it is here.
 
-Brings: mm/first.c
-Brings: lib/Kconfig.boothash
 Brings: MAINTAINERS
+Brings: lib/Kconfig.boothash
+Brings: mm/first.c
 ---
 
 diff --git a/mm/Makefile b/mm/Makefile

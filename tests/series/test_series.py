@@ -286,15 +286,41 @@ def test_export_twice_after_edits_is_stable(toy):
     assert toy.stored() == after
 
 
-def test_export_folds_a_change_to_a_new_file(toy):
+def test_patches_build_a_new_file_up(toy):
+    """A file that a later commit changes is in hunks; what is stored is the last state."""
     toy.good("tree")
-    toy.commit("fixup", mm__first_dot_c="int first, folded;\n")
-    said = toy.good("export")
-    assert "folded: the change to mm/first.c in `fixup`" in said
-    assert "left out: `fixup`" in said
-    assert "folded;" in (toy.repo / "mm/first.c").read_text()
+    toy.commit("mm: more", mm__first_dot_c="int first, more;\n")
+    toy.good("export")
+    assert (toy.repo / "mm/first.c").read_text() == "int first, more;\n"
+    first = (toy.repo / FIRST).read_text()
+    assert "Brings: mm/first.c" not in first and "new file mode 100644\n--- /dev/null" in first
+    assert "+int first, more;" in (toy.repo / "patches/toys/03-mm-more.patch").read_text()
+    stored = toy.stored()
     toy.good("check-series")
     toy.good("tree")
+    toy.good("export")
+    assert toy.stored() == stored
+    write_files(toy.repo, {"mm/first.c": "int first, less;\n"})
+    assert "mm/first.c: differs from the mm/first.c that the patches build up" in toy.refused(
+        "check-series"
+    )
+    assert "mm/first.c changed here" in toy.refused("export")
+
+
+def test_new_file_that_one_commit_makes_is_brought_whole(toy):
+    before = toy.stored()
+    toy.good("tree")
+    toy.commit("mm: more", mm__first_dot_c="int first, more;\n")
+    toy.good("export")
+    toy.git("reset", "--hard", "-q", "HEAD~")
+    toy.good("export")
+    assert toy.stored() == before
+
+
+def test_export_refuses_a_fixup(toy):
+    toy.good("tree")
+    toy.commit("fixup! mm: add the first file", mm__first_dot_c="int first, more;\n")
+    assert f"squash it first: git rebase -i --autosquash {toy.tag}" in toy.refused("export")
 
 
 def test_export_renumbers_and_keeps_names(toy):
@@ -332,6 +358,9 @@ def test_export_moves_a_renamed_file(toy):
     toy.good("tree")
     toy.git("mv", "mm/first.c", "mm/renamed.c")
     toy.commit("mm: rename")
+    assert "mm/first.c: `mm: add the first file` has it, and a later" in toy.refused("export")
+    toy.git("reset", "--soft", "HEAD~3")
+    toy.git("commit", "-q", "-m", "mm: add the renamed file")
     toy.good("export")
     assert (toy.repo / "mm/renamed.c").is_file()
     assert not (toy.repo / "mm/first.c").exists()
@@ -342,7 +371,7 @@ def test_export_takes_new_sections(toy):
     toy.good("tree")
     edit(toy.src / "MAINTAINERS", "BETA TABLES\nS:\tMaintained\n", "BETA TABLES\nS:\tSupported\n")
     toy.commit("MAINTAINERS: better")
-    assert "folded: the change to MAINTAINERS" in toy.good("export")
+    assert "left out: `MAINTAINERS: better`" in toy.good("export")
     assert "S:\tSupported" in (toy.repo / "MAINTAINERS").read_text()
     assert (toy.repo / "MAINTAINERS").read_text().startswith("# SPDX")
 
