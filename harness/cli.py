@@ -108,6 +108,11 @@ GROUPS: tuple[dict[str, Target], ...] = (
             "which patches apply to KERNEL=PATH, of whatever version, and why others do not",
         ),
         "kernel": Target("kernel.build:kernel", "build the patched kernel only"),
+        "menuconfig": Target(
+            "kernel.menu:menuconfig",
+            "change the configuration of boot, shell, kunit and kernel; to go back, remove "
+            "build/guest.config",
+        ),
         "deb": Target(
             "kernel.deb:deb",
             "Debian packages of the patched kernel for a real machine, and of hashstats",

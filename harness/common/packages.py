@@ -16,6 +16,7 @@ GROUPS = {
     "source": "git xz-utils",
     "build": "gcc make bc flex bison libelf-dev libssl-dev libc6-dev cpio "
     "kmod rsync ccache perl lz4 zstd",
+    "menu": "libncurses-dev",
     "arm64": "gcc-aarch64-linux-gnu",
     "s390x": "gcc-s390x-linux-gnu",
     "arm": "gcc-arm-linux-gnueabihf",
@@ -40,6 +41,7 @@ GROUPS = {
 PROGRAMS = {
     "source": "git xz",
     "build": "gcc make bc flex bison cpio depmod rsync ccache perl lz4 zstd gelf.h openssl/evp.h",
+    "menu": "ncurses.h",
     "arm64": "aarch64-linux-gnu-gcc",
     "s390x": "s390x-linux-gnu-gcc",
     "arm": "arm-linux-gnueabihf-gcc",

@@ -64,7 +64,7 @@ def prepare() -> tuple[Path, Build, Accelerator, int, int, str]:
     vng.words(append)
     packages.ensure_packages("boot")
     venv = packages.ensure_venv()
-    built = build.patched()
+    built = build.guest()
     accel = vm.accelerator(built)
     print(f"  {accel}", flush=True)
     return venv, built, accel, mem, cpus, append

@@ -121,7 +121,7 @@ def kunit() -> int:
         "append": f"{ENABLE} {setting('APPEND')}",
     }
     ensure_packages("boot")
-    kernel = build.patched()
+    kernel = build.guest()
     accel = vm.accelerator(kernel)
     print(f"  {accel}", flush=True)
     try:

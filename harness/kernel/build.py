@@ -24,6 +24,8 @@ BASE_GUEST = tuple(
     if path.is_file()
 )
 GUEST = (*BASE_GUEST, CONFIGS / "series.config")
+# What make menuconfig changed.
+OWN = BUILD / "guest.config"
 TARGETS = ("vmlinux",)
 CCACHE = BUILD / "ccache"
 # How many objects each configuration compiled when it was last built from nothing.
@@ -266,18 +268,31 @@ def objects(log: Path) -> int:
 
 
 def patched() -> Build:
-    """The kernel that make boot and make test boot."""
+    """The kernel that make test boots."""
+    return _patched(GUEST)
+
+
+def guest() -> Build:
+    """The kernel that make boot, shell and kunit boot: with the options of make menuconfig."""
+    if not OWN.is_file():
+        return patched()
+    changed = len(kconfig.values(OWN.read_text()))
+    print(f"  {OWN.relative_to(ROOT)} changes {changed} options; remove it to go back", flush=True)
+    return _patched((OWN,), optional=GUEST)
+
+
+def _patched(fragments: Iterable[Fragment], optional: Iterable[Fragment] = ()) -> Build:
     made = f"{source.base_name()}.*"
     if not any(BUILD.glob(f"{made}/patched/obj/vmlinux")):
         used = sum(map(disk.used, BUILD.glob(made)))
         disk.require(BUILD, BYTES - used, "the source and the build of a kernel")
-    return build("patched", GUEST, worktree.tree())
+    return build("patched", fragments, worktree.tree(), optional=optional)
 
 
 def kernel() -> None:
     """make kernel"""
     ensure_packages("source", "build")
-    result = patched()
+    result = guest()
     print(f"  vmlinux: {result.vmlinux}")
     for line in result.warnings:
         print(f"  {line}")
