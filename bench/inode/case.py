@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The inode table: instructions, locks and nodes."""
 
-import json
-import os
 import shutil
 import statistics
-import subprocess
 from typing import NamedTuple
 
 from bench.lib import lockstat, symbol_counts
@@ -19,8 +16,8 @@ from bench.lib.sides import (
     note_machine,
 )
 from bench.lib.symbols import functions_of
-from common import ROOT, die, step
-from guest import hashstats_file, vm
+from common import die, step
+from guest import chains, hashstats_file, vm
 
 SYSTEMS = {"tmpfs": ("/tmpfs",), "ext4": ("/one",), "two": ("/one", "/two")}
 PHASES = ("create", "stat", "unlink", "handle")
@@ -37,7 +34,6 @@ APPEND = "nokaslr"
 # is known to both kernels.
 BUCKETS = 8192
 CROWDED = f"{APPEND} ihash_entries={BUCKETS}"
-GDB_SECONDS = 600
 
 
 class Load(NamedTuple):
@@ -412,41 +408,7 @@ def walk(result, kernel, kind, draw, load):
 
 def walk_from_outside(guest_, kernel):
     """{chain length: buckets} of the inode table."""
-    # The path of a socket must be short, so gdb starts in its folder.
-    env = os.environ | {
-        "INODES_MAP": str(kernel.obj / "System.map"),
-        "INODES_BUCKETS": str(BUCKETS),
-        "INODES_LENGTHS": "lengths.json",
-    }
-    done = subprocess.run(
-        [
-            "gdb",
-            "-nx",
-            "-batch",
-            "-ex",
-            "set tcp connect-timeout 60",
-            "-ex",
-            "target remote gdb.sock",
-            "-x",
-            str(ROOT / "harness/guest/gdb_inodes.py"),
-            "-ex",
-            "detach",
-        ],
-        cwd=guest_.folder,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=GDB_SECONDS,
-        check=False,
-    )
-    path = guest_.folder / "lengths.json"
-    if not path.is_file():
-        die(f"gdb found no inode table: {done.stdout.strip()}")
-    lengths = json.loads(path.read_text())
-    path.unlink()
-    return {int(length): count for length, count in lengths.items()}
+    return chains.lengths(guest_, kernel, {"inode_hashtable": BUCKETS})["inode_hashtable"]
 
 
 def chain_cost(lengths):

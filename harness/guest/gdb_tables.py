@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs inside gdb: the chain lengths of two hash tables of a stopped guest.
+"""Runs inside gdb: the chain lengths of hash tables of a stopped guest.
 
 Only addresses from System.map and the layout of two list heads are used, no
 debug information and no code of the kernel: a bucket is a pointer to the first
 node of its chain, and a node begins with the pointer to the next one.  That
 holds for hlist and for hlist_bl, where bit 0 of the bucket is its lock.
 
-HASHSTATS_MAP names the System.map; chain lengths go to HASHSTATS_LENGTHS as
-JSON, table -> {length: buckets}.
+CHAINS is a JSON object: the System.map, the file for the result, and for each
+table its symbol with the number of buckets or the symbol of its shift.
 """
 
 import collections
@@ -20,17 +20,9 @@ POINTER = 8
 ENDLESS = 10_000_000  # nodes; a chain in memory that changes may be a ring
 
 
-def symbols(wanted):
-    found = {}
-    with open(os.environ["HASHSTATS_MAP"]) as lines:
-        for line in lines:
-            address, _, name = line.split()
-            if name in wanted:
-                found[name] = int(address, 16)
-    missing = wanted - found.keys()
-    if missing:
-        raise gdb.GdbError(f"System.map has no {', '.join(sorted(missing))}")
-    return found
+def addresses(path):
+    with open(path) as lines:
+        return {name: int(address, 16) for address, _, name in map(str.split, lines)}
 
 
 def read(address, size):
@@ -60,15 +52,18 @@ def lengths(table, buckets):
 
 
 def main():
-    at = symbols({"dentry_hashtable", "d_hash_shift", "inode_hashtable", "i_hash_shift"})
-    # The upper bits of a 32-bit hash choose the bucket.
-    dentries = 1 << (32 - number(at["d_hash_shift"], 4))
-    inodes = 1 << (32 - number(at["i_hash_shift"], 4))
-    result = {
-        "dentry": lengths(number(at["dentry_hashtable"], POINTER), dentries),
-        "inode": lengths(number(at["inode_hashtable"], POINTER), inodes),
-    }
-    with open(os.environ["HASHSTATS_LENGTHS"], "w") as out:
+    asked = json.loads(os.environ["CHAINS"])
+    at = addresses(asked["map"])
+    result = {}
+    for symbol, buckets in asked["tables"].items():
+        for name in (symbol, buckets):
+            if isinstance(name, str) and name not in at:
+                raise gdb.GdbError(f"System.map has no {name}")
+        if isinstance(buckets, str):
+            # The upper bits of a 32-bit hash choose the bucket.
+            buckets = 1 << (32 - number(at[buckets], 4))
+        result[symbol] = lengths(number(at[symbol], POINTER), buckets)
+    with open(asked["result"], "w") as out:
         json.dump(result, out)
 
 

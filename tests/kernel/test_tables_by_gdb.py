@@ -6,19 +6,12 @@ follows every chain in its memory.  No code is shared with what is tested: not
 the kernel's walk, not its arithmetic, not our parser's sums.
 """
 
-import json
-import os
-import subprocess
-
 import pytest
 
-import common
 import sections
-from guest import hashstats_file, vm
+from guest import chains, hashstats_file, vm
 
 TABLES = ("dentry", "inode")
-GDB_SECONDS = 300
-GDB_SCRIPT = common.ROOT / "harness/guest/gdb_tables.py"
 ROUNDS = 3
 
 # Real use first: names and inodes of ext4, names of tmpfs.  Then the shell reads
@@ -51,32 +44,11 @@ done
 
 
 def walk_from_outside(machine, kernel):
-    """{table: {length: buckets}}, by gdb in the folder of the guest."""
-    # A socket's path must be short, so gdb is started beside it.
-    env = os.environ | {
-        "HASHSTATS_MAP": str(kernel.obj / "System.map"),
-        "HASHSTATS_LENGTHS": "lengths.json",
-    }
-    words = ["gdb", "-nx", "-batch", "-ex", "set tcp connect-timeout 60"]
-    words += ["-ex", "target remote gdb.sock", "-x", str(GDB_SCRIPT), "-ex", "detach"]
-    done = subprocess.run(
-        words,
-        cwd=machine.folder,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=GDB_SECONDS,
+    """{table: {length: buckets}}, by gdb."""
+    found = chains.lengths(
+        machine, kernel, {"dentry_hashtable": "d_hash_shift", "inode_hashtable": "i_hash_shift"}
     )
-    result = machine.folder / "lengths.json"
-    assert result.is_file(), done.stdout
-    lengths = json.loads(result.read_text())
-    result.unlink()
-    return {
-        table: {int(length): buckets for length, buckets in of.items()}
-        for table, of in lengths.items()
-    }
+    return {symbol.partition("_")[0]: lengths for symbol, lengths in found.items()}
 
 
 def summary(lengths):
