@@ -119,23 +119,9 @@ def versions(status: str) -> dict[str, str]:
 def make_disk(root: Path) -> None:
     part = IMAGE.with_suffix(".new")
     part.unlink(missing_ok=True)
+    options = ["-E", f"root_owner=0:0,hash_seed={UUID}", "-U", UUID, "-m", "0"]
     run(
-        [
-            "mkfs.ext4",
-            "-q",
-            "-d",
-            root,
-            "-m",
-            "0",
-            "-O",
-            "^has_journal",
-            "-U",
-            UUID,
-            "-E",
-            f"root_owner=0:0,hash_seed={UUID}",
-            part,
-            SIZE,
-        ],
+        ["mkfs.ext4", "-q", "-d", root, "-O", "^has_journal", *options, part, SIZE],
         env=os.environ | {"E2FSPROGS_FAKE_TIME": DATE},
         what="mkfs.ext4 of the users' programs",
     )

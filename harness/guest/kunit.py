@@ -68,37 +68,21 @@ def problems(suites: Suites, name: str, least: dict[str, int]) -> list[str]:
     """
     if name not in suites:
         return [f"suite {name} is missing"]
-    found = [
-        f"{case}: {status}"
-        for case, status in suites[name].items()
-        if status not in ("PASS", "SKIP")
-    ]
+    suite = suites[name]
+    found = [f"{case}: {end}" for case, end in suite.items() if end not in ("PASS", "SKIP")]
     for prefix, number in least.items():
-        passed = [
-            case
-            for case, status in suites[name].items()
-            if case.startswith(prefix) and status == "PASS"
-        ]
-        if len(passed) < number:
-            found.append(f"{len(passed)} cases {prefix}* passed, at least {number} must")
+        passed = sum(end == "PASS" and case.startswith(prefix) for case, end in suite.items())
+        if passed < number:
+            found.append(f"{passed} cases {prefix}* passed, at least {number} must")
     return found
 
 
 def suites_of_guest() -> set[str]:
     """Names of the suites in the guest's kernel: those of the series and of ext4."""
     brought = {name for patch in compose.patches() for name in patch.brings}
-    lines = gitcmd.git(
-        "grep",
-        "--no-color",
-        "-hA4",
-        "struct kunit_suite .* = {",
-        compose.compose(),
-        "--",
-        "fs/ext4",
-        *sorted(brought),
-        repo=source.base_repo(),
-        check=False,
-    ).stdout
+    found = ["grep", "--no-color", "-hA4", "struct kunit_suite .* = {", compose.compose(), "--"]
+    repo = source.base_repo()
+    lines = gitcmd.git(*found, "fs/ext4", *sorted(brought), repo=repo, check=False).stdout
     return set(re.findall(r'\.name\s*=\s*"([^"]+)"', lines))
 
 

@@ -5,7 +5,6 @@ Unlike vm.Guest it boots from a disk, by GRUB, and may boot again.
 """
 
 import contextlib
-import os
 import re
 import shutil
 import socket
@@ -59,8 +58,7 @@ class Machine:
         self.folder = vm.new_folder()
         self.release = ""
         self.command = [
-            *("setpriv", "--pdeathsig", "KILL", accelerators.QEMU),
-            *("-nodefaults", "-no-user-config", "-display", "none", "-M", "q35"),
+            *(*vm.DIES_WITH_US, accelerators.QEMU, *vm.BARE, "-M", "q35"),
             *("-accel", accel.qemu(), "-cpu", PROCESSOR[accel.name]),
             *("-m", mem, "-smp", str(cpus), "-serial", "file:console"),
             *("-device", "virtio-rng-pci", "-device", "virtio-serial-pci"),
@@ -94,33 +92,21 @@ class Machine:
 
     def _connect(self) -> None:
         """QEMU waits for us before it starts the machine, so nothing is lost."""
-        self.port = socket.socket(socket.AF_UNIX)
         limit = time.monotonic() + 10
         while True:
             if self.process.poll() is not None or time.monotonic() > limit:
                 raise GuestError("qemu", "qemu did not start", self._lines("qemu"))
             with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
-                # A socket's path may have 107 characters; this one always fits.
-                folder = os.open(self.folder, os.O_PATH)
-                try:
-                    self.port.connect(f"/proc/self/fd/{folder}/agent.sock")
-                finally:
-                    os.close(folder)
+                self.port = vm.connect(self.folder, "agent.sock")
                 return
             time.sleep(0.05)
 
-    def _text(self, name: str) -> str:
-        path = self.folder / name
-        # QEMU may not have made it yet.
-        text = path.read_text(errors="replace") if path.exists() else ""
-        return text.replace("\r", "")
-
     def _lines(self, name: str) -> list[str]:
-        return self._text(name).splitlines()[-SHOWN:]
+        return vm.text_of(self.folder / name).splitlines()[-SHOWN:]
 
     @property
     def console(self) -> str:
-        return self._text("console")
+        return vm.text_of(self.folder / "console")
 
     def _fail(self, kind: str, reason: str, details: Iterable[str] = ()) -> NoReturn:
         raise GuestError(kind, reason, [*details, "console:", *excerpt(self.console)])

@@ -34,6 +34,10 @@ Image = str | Path | Build  # a vmlinux or bzImage
 SECONDS = 30  # time limit of a job with KVM
 PROBE_SECONDS = 10  # KVM boots a guest in one or two
 
+# The kernel ends QEMU when we die, however we die.
+DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+BARE = ("-nodefaults", "-no-user-config", "-display", "none")
+
 # A guest that faulted has failed, whatever its job says.
 SOUND = "oops=panic"
 # While a busy host keeps emulated processors waiting, the guest's clock goes on.
@@ -106,6 +110,22 @@ def start(command: list[str], folder: Path, **environment: str) -> "subprocess.P
         except FileNotFoundError as error:
             shutil.rmtree(folder, ignore_errors=True)
             die(f"{error.filename}: not found; `make setup` installs what is needed")
+
+
+def connect(folder: Path, name: str) -> socket.socket:
+    """A socket of a guest's folder. A path may have 107 characters; this one always fits."""
+    handle = os.open(folder, os.O_PATH)
+    try:
+        port = socket.socket(socket.AF_UNIX)
+        port.connect(f"/proc/self/fd/{handle}/{name}")
+        return port
+    finally:
+        os.close(handle)
+
+
+def text_of(path: Path) -> str:
+    """What a guest has written so far; QEMU may not have made the file yet."""
+    return path.read_text(errors="replace").replace("\r", "") if path.exists() else ""
 
 
 def kill(process: "subprocess.Popen[bytes]") -> None:
@@ -181,31 +201,20 @@ class Guest:
         self.process: subprocess.Popen[bytes]
         self._control: socket.socket | None = None
         self._write("initramfs", initramfs.build(script, files, programs, arch.userland))
-        self.extra = [*self._disk(disk), *self._gdb(gdb), *qemu]
+        self.extra = list(qemu)
+        if disk:
+            with open(self.folder / "disk", "wb") as image:
+                image.truncate(limits.size(disk))
+            self.extra += ["-drive", "file=disk,format=raw,if=virtio,cache=unsafe"]
+        if gdb:
+            self.extra += ["-chardev", "socket,id=gdb,path=gdb.sock,server=on,wait=off"]
+            self.extra += ["-gdb", "chardev:gdb"]
 
     def _write(self, name: str, data: bytes = b"") -> None:
         (self.folder / name).write_bytes(data)
 
     def _text(self, name: str) -> str:
-        path = self.folder / name
-        if not path.exists():
-            return ""
-        return path.read_text(errors="replace").replace("\r", "")
-
-    def _disk(self, size: str | None) -> list[str]:
-        if not size:
-            return []
-        with open(self.folder / "disk", "wb") as disk:
-            disk.truncate(limits.size(size))
-        return ["-drive", "file=disk,format=raw,if=virtio,cache=unsafe"]
-
-    @staticmethod
-    def _gdb(wanted: bool) -> list[str]:
-        return (
-            ["-chardev", "socket,id=gdb,path=gdb.sock,server=on,wait=off", "-gdb", "chardev:gdb"]
-            if wanted
-            else []
-        )
+        return text_of(self.folder / name)
 
     @property
     def console(self) -> str:
@@ -218,45 +227,18 @@ class Guest:
     def command(self) -> list[str]:
         """The QEMU command line; relative names are in the guest's folder."""
 
-        def port(name: str, backend: str) -> list[str]:
-            return [
-                "-chardev",
-                f"{backend},id={name}",
-                "-device",
-                f"virtserialport,chardev={name},name={name}",
-            ]
+        def port(name: str, backend: str) -> tuple[str, ...]:
+            device = f"virtserialport,chardev={name},name={name}"
+            return ("-chardev", f"{backend},id={name}", "-device", device)
 
         return [
-            # The kernel ends QEMU when we die, however we die.
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            self.arch.qemu,
-            "-nodefaults",
-            "-no-user-config",
-            "-display",
-            "none",
-            "-no-reboot",
-            "-M",
-            self.arch.machine,
-            "-accel",
-            self.accel.qemu(self.parallel),
-            "-cpu",
-            "host" if self.accel.name == "kvm" else self.arch.cpu,
-            "-m",
-            f"{self.mem >> 10}K",
-            "-smp",
-            str(self.cpus),
-            "-kernel",
-            str(self.kernel.resolve()),
-            "-initrd",
-            "initramfs",
-            "-append",
-            self.append,
-            "-serial",
-            "file:console",
-            "-device",
-            self.arch.port,
+            *DIES_WITH_US,
+            *(self.arch.qemu, *BARE, "-no-reboot", "-M", self.arch.machine),
+            *("-accel", self.accel.qemu(self.parallel)),
+            *("-cpu", "host" if self.accel.name == "kvm" else self.arch.cpu),
+            *("-m", f"{self.mem >> 10}K", "-smp", str(self.cpus)),
+            *("-kernel", str(self.kernel.resolve()), "-initrd", "initramfs"),
+            *("-append", self.append, "-serial", "file:console", "-device", self.arch.port),
             *port("output", "file,path=output"),
             *port("status", "file,path=status"),
             *port("control", "socket,path=control.sock,server=on,wait=off"),
@@ -312,11 +294,7 @@ class Guest:
     def go(self) -> None:
         """Let the job go on after `wait-for-host`."""
         if not self._control:
-            self._control = socket.socket(socket.AF_UNIX)
-            # A socket's path may have 107 characters; this one always fits.
-            folder = os.open(self.folder, os.O_PATH)
-            self._control.connect(f"/proc/self/fd/{folder}/control.sock")
-            os.close(folder)
+            self._control = connect(self.folder, "control.sock")
         self._control.sendall(b"go\n")
 
     def finish(self) -> Result:

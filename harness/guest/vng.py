@@ -68,19 +68,9 @@ def command(
 ) -> list[str]:
     """The virtme-run command line; with no script it gives a prompt."""
     cmd = [
-        str(venv / "bin" / "virtme-run"),
-        "--kimg",
-        str(image),
-        "--mods=none",
-        "--qemu-bin",
-        str(wrapper(accel)),
-        "--memory",
-        f"{mem >> 10}K",
-        "--cpus",
-        str(cpus),
-        "--force-9p",
-        "--disable-microvm",
-        f"--rodir={PROGRAMS}={initramfs.tools()}",
+        *(str(venv / "bin/virtme-run"), "--kimg", str(image), "--mods=none"),
+        *("--qemu-bin", str(wrapper(accel)), "--memory", f"{mem >> 10}K", "--cpus", str(cpus)),
+        *("--force-9p", "--disable-microvm", f"--rodir={PROGRAMS}={initramfs.tools()}"),
     ]
     if accel.name == "tcg":
         cmd.append("--disable-kvm")
