@@ -60,6 +60,11 @@ GROUPS: tuple[dict[str, Target], ...] = (
             "check.lint:lint",
             "its first stage: ruff, mypy, codespell and shellcheck, silent if fine",
         ),
+        "litmus": Target(
+            "check.litmus:litmus",
+            "its litmus tests of lockless code: herd7 tries every execution that the kernel's "
+            "memory model allows",
+        ),
         "test-long": Target(
             "check.tests:test_long",
             "sanitizer kernels, stress, every memory size, unusual and random configurations, "
