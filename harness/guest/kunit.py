@@ -143,4 +143,4 @@ def only(console: str, wanted: list[str]) -> str:
         f"{before}{number}{after}"
         for number, (before, after) in enumerate((found[name] for name in dict.fromkeys(wanted)), 1)
     )
-    return f"{console[: plan.start()]}{console[plan.start() : plan.start(1)]}{len(set(wanted))}\n{kept}"
+    return f"{console[: plan.start(1)]}{len(set(wanted))}\n{kept}"

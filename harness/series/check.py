@@ -84,7 +84,8 @@ def check_once(series: list[Patch], commit: str) -> None:
         text = dataclasses.replace(patchfile.read(shared), brings=patch.brings)
         if compose.gives(text, before, after, source.linux()):
             die(
-                f"{patch.path.relative_to(ROOT)}: {shared.relative_to(ROOT)} serves {base} as well; remove it"
+                f"{patch.path.relative_to(ROOT)}: {shared.relative_to(ROOT)} serves {base} as "
+                "well; remove it"
             )
 
 

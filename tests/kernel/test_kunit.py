@@ -104,7 +104,8 @@ def test_is_off_by_default(kernel):
         (r" ok (\d+) 'garbage'$", r" not ok \1 'garbage'", "boot_hash_test_number/'garbage': FAIL"),
         (r"Subtest: boot_hash_test_number\n(?s:.*)", "", ""),
         (
-            r"(Subtest: boot_hash_test_number\n(?:.*\n){10})(?:.*\n)*?(.*boot_hash_test_number: pass)",
+            r"(Subtest: boot_hash_test_number\n(?:.*\n){10})(?:.*\n)*?"
+            r"(.*boot_hash_test_number: pass)",
             r"\1\2",
             r"boot_hash_test_number/* passed, at least 40",
         ),

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from guest import hashstats_file, vm
+from guest import hashstats_file, limits, vm
 from series import source
 
 K, M = 1 << 10, 1 << 20
@@ -72,7 +72,7 @@ def boot(kernel, append="", mem="512M", **options):
 
 @pytest.mark.parametrize("mem", SIZES)
 def test_memory(kernel, mem):
-    if vm.limits.memory(mem, "mem") > 0.8 * HOST:
+    if limits.memory(mem, "mem") > 0.8 * HOST:
         pytest.skip(f"this machine has no {mem} for a guest")
     tables, warnings = boot(kernel, mem=mem)
     assert warnings == []
@@ -89,8 +89,8 @@ def test_memory(kernel, mem):
     # The tables that mainline does not size from memory: 1/900 at most.
     ours = sum(tables[name]["bytes"] for name in BUCKETS if name not in NOT_OURS)
     print(f"{mem}: {ours} bytes in tables that mainline does not size")
-    if vm.limits.memory(mem, "mem") >= 1 << 30:
-        assert ours * 900 <= vm.limits.memory(mem, "mem")
+    if limits.memory(mem, "mem") >= 1 << 30:
+        assert ours * 900 <= limits.memory(mem, "mem")
 
 
 def test_sizes_follow_cpus(kernel):

@@ -132,7 +132,8 @@ def take(machine, packages):
         f"""mount -o ro /dev/vdb /mnt
 DEBIAN_FRONTEND=noninteractive apt-get -q -y install {names} 2>&1
 umount /mnt
-echo 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT {SMALL}"' > /etc/default/grub.d/50-small.cfg
+echo 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT {SMALL}"' \\
+    > /etc/default/grub.d/50-small.cfg
 update-grub 2>&1
 """,
         180,

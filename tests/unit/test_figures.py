@@ -25,7 +25,8 @@ MEASURED = re.compile(
 # A long line goes on after a line break and a blank.
 LINE = re.compile(r"^Measured:(.*(?:\n .*)*)", re.M)
 TABLE_ROW = re.compile(
-    rf"\s(?P<mainline>{NUMBER}) +(?P<series>{NUMBER}) +(?P<ratio><?{NUMBER}) +(?P<benchmark>[a-z]\w+)$"
+    rf"\s(?P<mainline>{NUMBER}) +(?P<series>{NUMBER}) +(?P<ratio><?{NUMBER}) "
+    r"+(?P<benchmark>[a-z]\w+)$"
 )
 TABLES = ("README", "results/measured.rst")
 MESSAGES = [path for folder in ("series", "patches") for path in ROOT.glob(f"{folder}/**/*")]

@@ -101,7 +101,8 @@ def test_variables_of_a_make_that_calls_this_one_are_not_ours(tmp_path):
     [
         (
             PermissionError(errno.EACCES, "Permission denied", f"{BUILD}/log"),
-            f"{BUILD}/log: Permission denied; accepted: a folder {BUILD} in which this user can write",
+            f"{BUILD}/log: Permission denied; accepted: a folder {BUILD} in which this user "
+            "can write",
         ),
         (OSError(errno.EROFS, "Read-only file system", "/x"), "/x: Read-only file system"),
         (OSError(errno.ENOSPC, "No space left on device"), DISK_FULL),

@@ -71,5 +71,6 @@ class Dump:
 
 def complain_of_flat(shown):
     raise Complaint(
-        f"{shown}: a dump in makedumpfile's flat format; accepted: what `makedumpfile -R` makes of it"
+        f"{shown}: a dump in makedumpfile's flat format; accepted: what `makedumpfile -R` "
+        "makes of it"
     )

@@ -130,7 +130,8 @@ class Source:
                 return found.moved_to(vmcoreinfo.address(info, kallsyms.CHECKED) if path else None)
             if path:
                 raise Complaint(
-                    f"{shown}: it has no addresses, expected a copy of {kallsyms.PATH} that root made"
+                    f"{shown}: it has no addresses, expected a copy of {kallsyms.PATH} "
+                    "that root made"
                 )
         self.progress.say("symbols")
         return kallsyms.Symbols(kallsyms.in_memory(reads, info))
