@@ -43,8 +43,8 @@ umount "$tree"
 def options() -> tuple[int, int, str]:
     """The make variables of a guest; a bad one ends in one line."""
     return (
-        limits.memory(setting("MEM", "1G")),
-        limits.cpus(setting("CPUS", "2")),
+        limits.memory(setting("MEM")),
+        limits.cpus(setting("CPUS")),
         setting("APPEND"),
     )
 

@@ -100,8 +100,8 @@ def kunit() -> int:
     if wanted:
         refuse_unknown(wanted, suites_of_guest())
     options: dict[str, Any] = {
-        "cpus": limits.cpus(setting("CPUS", "2")),
-        "mem": f"{limits.memory(setting('MEM', '1G')) >> 10}K",
+        "cpus": limits.cpus(setting("CPUS")),
+        "mem": f"{limits.memory(setting('MEM')) >> 10}K",
         "append": f"{ENABLE} {setting('APPEND')}",
     }
     ensure_packages("boot")

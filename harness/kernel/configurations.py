@@ -140,7 +140,7 @@ RANDOM_CONFIGURATIONS = 30
 
 def seeds() -> range:
     """Seeds of the random configurations, from SEED= on."""
-    first = setting("SEED", "1")
+    first = setting("SEED")
     if not first.isdecimal():
         die(f"SEED={first}: expected a number")
     return range(int(first), int(first) + RANDOM_CONFIGURATIONS)

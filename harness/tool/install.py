@@ -100,7 +100,7 @@ def remove_empty(folder: Path) -> None:
 
 def place() -> Path:
     """The folder to write to, from the settings of make."""
-    prefix = setting("PREFIX", "/usr/local")
+    prefix = setting("PREFIX")
     if not prefix.startswith("/"):
         die(f"PREFIX={prefix}: not absolute; accepted: a folder like /usr/local")
     return Path(setting("DESTDIR") + prefix)
