@@ -342,3 +342,23 @@ def test_wrong_parameters_are_one_warning_each(kernel):
     assert warnings == [f"hashstats: expected 'lookups', ignoring '{value}'" for value in values]
     assert tables.header["counting"] == "off"
     assert "lookups" not in tables["dentry"]
+
+
+# --- chains that are longer than a walk follows -----------------------------------
+
+CAP = 32768
+# ext4 remembers names that are not there.  Each lookup goes over the chain three times, so
+# this takes minutes: no more names than fill both buckets.
+FILL = "lstat('/mnt/none-' . $_) for 1 .. 66000;"
+
+
+@pytest.mark.long
+def test_chains_are_cut(kernel):
+    """Both buckets are full; the numbers say so and still add up."""
+    script = "mkfs.ext4 -q /dev/vda; mount /dev/vda /mnt; perl /fill; cat /proc/hashstats"
+    options = {"disk": "64M", "files": {"/fill": FILL}, "programs": ["mkfs.ext4", "perl"]}
+    result = vm.run(kernel, script, append="hash_entries=dentry:2", timeout=120, **options)
+    table = hashstats_file.parse(result.output)["dentry"]
+    assert (table["capped"], table["longest"], table["objects"]) == (2, CAP, 2 * CAP)
+    assert table.rows[-1][1:] == (2, 2 * CAP, 100)
+    assert table["nodes-per-hit"] == pytest.approx((CAP + 1) / 2, abs=0.001)

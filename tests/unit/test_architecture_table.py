@@ -6,7 +6,6 @@ import pytest
 from common import Failure, packages
 from kernel import architectures
 from kernel.architectures import FOREIGN
-from kernel.configurations import CLANG
 
 
 def names(arch):
@@ -35,8 +34,3 @@ def test_packages_of_a_row_are_known(one):
     if one.qemu:
         assert one.qemu in packages.PROGRAMS[one.emulator]
         assert one.userland and one.machine and one.console
-
-
-def test_packages_of_clang_are_known():
-    assert f"clang-{CLANG}" in packages.GROUPS["clang"].split()
-    assert f"clang-{CLANG}" in packages.PROGRAMS["clang"].split()

@@ -85,9 +85,3 @@ def test_other_failures_are_not_tried_again(monkeypatch, kind, line):
     with pytest.raises(verdict.GuestError):
         emulation.run_parallel("kernel", "true")
     assert len(tries) == 1
-
-
-def test_guest_of_make_boot_that_ends_well(tmp_path, monkeypatch):
-    monkeypatch.setattr(vng, "CONSOLE", tmp_path / "console.log")
-    vng.CONSOLE.write_text("booting\n")
-    vng.judge(0, 60)
