@@ -38,6 +38,7 @@ STAGES = (
 )
 NEED_A_KERNEL = STAGES[STAGES.index("guest") :]
 TESTS = Path(__file__).parent
+TOOL = TESTS.parent / "tools/hashstats/tests"
 # {stage: [tests, seconds, seconds of processor time]}
 SPENT = collections.defaultdict(lambda: [0, 0, 0])
 # {long test: (outcome, seconds)}
@@ -52,6 +53,8 @@ def stage(item):
     marked = item.get_closest_marker("stage")
     if marked:
         return marked.args[0]
+    if TOOL in item.path.parents:
+        return "long" if item.get_closest_marker("long") else "tool"
     folder = item.path.relative_to(TESTS).parts[0]
     if item.get_closest_marker("long"):
         return "long"

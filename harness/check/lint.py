@@ -10,7 +10,7 @@ from common import ROOT, Done, run
 from common.packages import ensure_venv
 from series import gitcmd
 
-NO_PROSE = re.compile(r"^(results|tests/samples)/|\.(patch|svg|xz)$")
+NO_PROSE = re.compile(r"^(results|tools/hashstats/tests/samples)/|\.(patch|svg|xz)$")
 SHELLS = (b"#!/bin/sh", b"#!/bin/bash", b"#!/usr/bin/env bash")
 
 

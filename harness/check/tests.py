@@ -23,7 +23,7 @@ NEEDS = {
     "tests/lint": ("source",),
     "tests/unit": ("source",),
     "tests/series": ("source", "build", "check"),
-    "tests/tool": ("check", "build"),
+    "tools/hashstats/tests": ("check", "build"),
 }
 # Minutes on two idle processors with an empty compiler cache.
 USUAL = {"test": 75, "test-long": 1330, "test-arch": 220, "test-machine": 40}

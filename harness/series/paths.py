@@ -28,6 +28,8 @@ FOLDERS = (
     "tools",
     "virt",
 )
+# The tests of a tool stay here: no patch brings them.
+HERE_ONLY = "tools/hashstats/tests/"
 MAINTAINERS = "MAINTAINERS"
 MAPPED = {"lib/Kconfig.boothash": "Kconfig", MAINTAINERS: MAINTAINERS}
 
@@ -58,5 +60,5 @@ def kernel_files() -> set[str]:
         names = [
             str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).rglob("*")
         ]
-    files = {name for name in names if (ROOT / name).is_file()}
+    files = {name for name in names if not name.startswith(HERE_ONLY) and (ROOT / name).is_file()}
     return files | {kernel for kernel, here in MAPPED.items() if (ROOT / here).is_file()}

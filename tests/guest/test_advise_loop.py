@@ -10,10 +10,10 @@ import json
 from typing import NamedTuple
 
 import pytest
+from toyhashstats import hashstats, said
 
 import sections
 from guest import limits, vm
-from toyhashstats import hashstats, said
 
 TOO_SMALL = "hash_entries=dentry:256,inode:128,folio_wait:16,mbcache:16"
 TABLES = ("dentry", "inode", "folio_wait", "mbcache")

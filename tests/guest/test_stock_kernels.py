@@ -13,11 +13,11 @@ import subprocess
 from typing import NamedTuple
 
 import pytest
+from toyhashstats import hashstats
 
 from common import ROOT, Failure, packages
 from common import run as command
 from guest import debian_kernel, stock
-from toyhashstats import hashstats
 
 # The emulated machine, not the real one, decides how long they take.
 pytestmark = pytest.mark.stage("guest")

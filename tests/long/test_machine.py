@@ -12,15 +12,15 @@ import re
 import subprocess
 from typing import NamedTuple
 
-import pytest
-
 import prometheus
+import pytest
+from toyhashstats import said
+
 from common import ROOT, run, setting
 from guest import debian_kernel, machine_disk, stock, vm
 from guest.machine import Machine
 from kernel import deb
 from series import source
-from toyhashstats import said
 
 pytestmark = pytest.mark.long
 

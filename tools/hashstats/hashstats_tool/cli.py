@@ -18,8 +18,7 @@ import os
 import sys
 
 from . import errors, sources
-from .errors import Complaint, alike, did_you_mean, quoted, say
-from .sources import quoted_path
+from .errors import Complaint, alike, did_you_mean, quoted, quoted_path, say
 
 VERSION = "1.0"
 DEFAULT = "show"

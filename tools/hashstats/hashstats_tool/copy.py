@@ -4,6 +4,7 @@
 import sys
 
 from . import reading, sources, verdicts
+from .errors import quoted_path
 
 HELP = "print /proc/hashstats, or the same text from kernel memory, for use with -f"
 
@@ -14,6 +15,6 @@ def options(parser):
 
 def run(options):
     data = sources.read(options.file)
-    copy = sources.tell(reading.parse(data, sources.quoted_path(sources.name_of(options.file))))
+    copy = sources.tell(reading.parse(data, quoted_path(sources.name_of(options.file))))
     sys.stdout.buffer.write(data)
     return verdicts.of_copy(copy)

@@ -2,7 +2,7 @@
 """hashstats diff: what changed between two copies."""
 
 from . import numbers, reading, sources, text_table, verdicts
-from .errors import Complaint
+from .errors import Complaint, quoted_path
 from .selection import of
 from .terminal import Terminal, columns
 
@@ -62,7 +62,7 @@ def after_and_tables(options, old):
     if not named and words and words[0] not in {one.name for one in old}:
         if options.source != "auto":
             raise Complaint(
-                f"AFTER {sources.quoted_path(words[0])} and --source {options.source}; "
+                f"AFTER {quoted_path(words[0])} and --source {options.source}; "
                 "accepted: one of them"
             )
         return sources.with_symbols(words[0], options.kallsyms), words[1:]

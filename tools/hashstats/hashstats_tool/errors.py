@@ -27,6 +27,11 @@ def quoted(text):
     return ascii(short)
 
 
+def quoted_path(path):
+    """A path as it is, unless it would spoil the line."""
+    return path if path.isprintable() and len(path) < 200 else quoted(path)
+
+
 def alike(word, words):
     """The one of the words that was probably meant, or None."""
     import difflib  # only where something is wrong already

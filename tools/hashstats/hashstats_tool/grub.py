@@ -5,8 +5,7 @@ import os
 import re
 
 from . import outputs
-from .errors import Complaint
-from .sources import quoted_path
+from .errors import Complaint, quoted_path
 from .stock_advice import PARAMETERS
 
 DROP_IN = "/etc/default/grub.d/hashstats.cfg"

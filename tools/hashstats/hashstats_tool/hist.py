@@ -4,7 +4,7 @@
 import math
 
 from . import numbers, sources, spread, text_table, verdicts
-from .errors import Complaint
+from .errors import Complaint, quoted_path
 from .selection import of
 from .tables import SIZES
 from .terminal import Terminal
@@ -75,7 +75,7 @@ def draw(options, panels):
 def title(judged, path=None):
     """What the bars will show."""
     table = judged.table
-    place = f" in {sources.quoted_path(path)}" if path else ""
+    place = f" in {quoted_path(path)}" if path else ""
     if judged.kind == verdicts.OFF or not table.rows:
         why = "is off" if not table.buckets else "has no chains to show"
         return f"{judged.name}{place} {why}"

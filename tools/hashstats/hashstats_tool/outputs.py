@@ -6,8 +6,7 @@ import itertools
 import os
 import tempfile
 
-from .errors import Complaint
-from .sources import quoted_path
+from .errors import Complaint, quoted_path
 
 READABLE = 0o644  # by the collector, by update-grub
 # What another path would not mend, or may not.

@@ -9,7 +9,7 @@ import sys
 import time
 
 from . import errors, listing, outputs, peaks, reading, recording, report, sources, verdicts
-from .errors import Complaint
+from .errors import Complaint, quoted_path
 from .selection import of
 from .watch import add_interval, seconds
 
@@ -49,9 +49,7 @@ def run(options):
         pictures.needed(options.png)
     path = options.output
     if path and same_file(path, options.file):
-        raise Complaint(
-            f"-o {sources.quoted_path(path)} is the file that is read; accepted: another file"
-        )
+        raise Complaint(f"-o {quoted_path(path)} is the file that is read; accepted: another file")
     seen = peaks.Peaks(recording.this_host() if listing.is_live(options) else None)
     output = full = None
     try:
@@ -87,7 +85,7 @@ def run(options):
     finally:
         # Also if reading, writing or reporting failed.
         if seen.samples:
-            shown, word = sources.quoted_path(path), pasted(path)
+            shown, word = quoted_path(path), pasted(path)
             print(f"\nKept in {shown}. To see it again:\nhashstats report -f {word}")
 
 
@@ -123,7 +121,7 @@ def samples(path, pause, duration):
         # time.time() may go back when the clock is set.
         now = clock + time.monotonic() - begin
         data = sources.read(path)
-        copy = reading.parse(data, sources.quoted_path(path))
+        copy = reading.parse(data, quoted_path(path))
         if not number:
             sources.tell(copy)
         progress(number + 1, wanted)

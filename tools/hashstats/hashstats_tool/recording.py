@@ -17,7 +17,7 @@ import os
 import re
 
 from . import reading, sources
-from .errors import Complaint, quoted
+from .errors import Complaint, quoted, quoted_path
 
 FIRST = b"recording: 1\n"
 HOST = re.compile(rb"host: (.*)\n")
@@ -41,7 +41,7 @@ def sample(seconds, data):
 
 def load(path):
     """Pairs of seconds and copies; one copy by itself is a short recording."""
-    name, lines = sources.quoted_path(sources.name_of(path)), sources.lines(path)
+    name, lines = quoted_path(sources.name_of(path)), sources.lines(path)
     first = next(lines, b"")
     if not first.startswith(b"recording: "):
         yield 0.0, sources.tell(reading.parse(first + b"".join(lines), name))

@@ -11,7 +11,7 @@ import stat
 import sys
 
 from . import errors, reading
-from .errors import Complaint, quoted, say
+from .errors import Complaint, quoted_path, say
 from .terminal import shortened
 
 KERNEL = "/proc/hashstats"
@@ -191,11 +191,6 @@ def is_core(path):
             return file.read(16).startswith(CORE_MAGICS)
     except (OSError, ValueError):
         return False
-
-
-def quoted_path(path):
-    """A path as it is, unless it would spoil the line."""
-    return path if path.isprintable() and len(path) < 200 else quoted(path)
 
 
 def note(text):

@@ -16,7 +16,7 @@ import time
 import tty
 
 from . import diff, listing, numbers, sources, text_table, verdicts
-from .errors import Complaint, quoted
+from .errors import Complaint, quoted, quoted_path
 from .selection import of
 from .terminal import Terminal, shortened
 
@@ -120,7 +120,7 @@ class View:
         shown, idle = listing.without_idle(self.judged, self.options)
         rows = [self.cells(one, before.get(one.name)) for one in shown]
         now = time.strftime("%Y-%m-%d %H:%M:%S")
-        title = f"{sources.quoted_path(self.options.file)}  {now}"
+        title = f"{quoted_path(self.options.file)}  {now}"
         # In the first line, since a small screen cuts off the last ones.
         if self.off:
             title += "  counting is off"

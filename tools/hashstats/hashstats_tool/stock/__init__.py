@@ -5,8 +5,10 @@ Each module uses only those above it:
 
 missing		why something cannot be read
 elf		program headers and notes of a core file
-memory		addresses to bytes; paging translates where the file does not
+memory		addresses to bytes of the file
 vmcoreinfo	what the kernel says of itself for crash dumps
+paging		virtual to physical addresses, where the file does not have them
+compressed	the same as elf, for makedumpfile's compressed dumps
 kallsyms	addresses of symbols
 btf		layouts of structures
 kernel		these together, and typed views of structures
@@ -14,6 +16,7 @@ chains		lengths of chains
 catalog		which tables there are: the only data about kernel versions
 places		where a table of the catalog is in memory
 mounts, futexes	tables that no symbol names
-report		the text, as /proc/hashstats has it
+register	the tables of a kernel with /proc/hashstats, in its dump
+text		the result, in the form of /proc/hashstats
 reader		all of it for a file; the only module that others use
 """

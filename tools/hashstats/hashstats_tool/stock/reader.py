@@ -6,8 +6,7 @@ import sys
 import time
 
 from .. import errors
-from ..errors import Complaint, quoted
-from ..sources import quoted_path
+from ..errors import Complaint, quoted, quoted_path
 from . import (
     catalog,
     chains,

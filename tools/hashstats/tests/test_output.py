@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-import test_tool_corpus as corpus
 
+import test_corpus as corpus
 from toyhashstats import file, hashstats, said, table
 
 COMMANDS = {

@@ -8,13 +8,13 @@ import subprocess
 import prometheus_client.openmetrics.parser as openmetrics
 import prometheus_client.parser as classic
 import pytest
-import test_tool_corpus as corpus
 import yaml
 
 import prometheus
-from toykernel import ROOT
+import test_corpus as corpus
+from toyhashstats import FOLDER, HERE
 
-TOOL = ROOT / "tools/hashstats"
+TOOL = FOLDER
 SAMPLES = sorted((TOOL / "samples").glob("*.hashstats"))
 DASHBOARD = json.loads((TOOL / "grafana.json").read_text())
 RULES = yaml.safe_load((TOOL / "alerts.yml").read_text())["groups"]
@@ -92,17 +92,6 @@ def test_the_histogram_is_whole(metrics):
     assert sum(named(metrics, "hashstats_table_chain_buckets", table="dentry")) == 8
 
 
-@pytest.mark.parametrize("words", [(), ("--classic",)], ids=["new", "classic"])
-def test_help_lines_stand_alone(words):
-    """Prometheus shows one by itself: none is like another or refers to one."""
-    lines = [line for line in printed(corpus.EVERY_LABEL, *words).splitlines() if "# HELP" in line]
-    texts = [line.split(" ", 3)[3] for line in lines]
-    assert len(texts) > 20 and len(set(texts)) == len(texts)
-    for text in texts:
-        assert text.endswith(".") and len(text.split()) >= 4, text
-        assert "he same" not in text and "f these" not in text, text
-
-
 def test_one_verdict_holds(metrics):
     for table in ("dentry", "mbcache", "folio_wait", "page"):
         assert sorted(named(metrics, "hashstats_table_verdict", table=table)) == [0, 0, 0, 0, 1]
@@ -170,18 +159,6 @@ def test_asks_for_what_is_printed(query, metrics):
             values = {sample.labels.get(label) for sample in there}
             assert None not in values, (name, label)
             assert value in values or value in ("$table", "$host"), (label, value)
-
-
-@every_query
-def test_brackets_are_closed(query):
-    closes = {")": "(", "}": "{", "]": "["}
-    open_ones = []
-    for letter in re.sub(r'"[^"]*"', "", query):
-        if letter in closes.values():
-            open_ones.append(letter)
-        elif letter in closes:
-            assert open_ones and open_ones.pop() == closes[letter], query
-    assert not open_ones, query
 
 
 def test_words_in_braces_are_labels_that_are_printed(metrics):
@@ -262,7 +239,7 @@ def test_absent_is_what_is_there_whatever_the_tables():
 
 def test_alerts_by_the_tool_of_prometheus():
     done = subprocess.run(
-        [prometheus.program("promtool"), "test", "rules", ROOT / "tests/tool/alerts.yml"],
+        [prometheus.program("promtool"), "test", "rules", HERE / "alerts.yml"],
         text=True,
         capture_output=True,
     )

@@ -9,8 +9,8 @@ import subprocess
 import time
 
 import pytest
-from test_tool_install import COMMANDS, SAMPLE, options
 
+from test_shipped import COMMANDS, SAMPLE, options
 from toyhashstats import FOLDER
 
 pytestmark = pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh here")

@@ -11,10 +11,10 @@ import urllib.parse
 import urllib.request
 
 import pytest
-import test_tool_corpus as corpus
-from test_tool_metrics import QUERIES, printed
 
 import prometheus
+import test_corpus as corpus
+from test_metrics import QUERIES, printed
 
 LIMIT = 60
 CONFIG = """

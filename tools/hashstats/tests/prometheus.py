@@ -2,6 +2,7 @@
 """Programs of Debian's package prometheus, which is unpacked and not installed:
 it would start a server on the machine of a developer."""
 
+import fcntl
 import functools
 import shutil
 import subprocess
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from common import BUILD, lock
+from toyhashstats import FOLDER
 
-FOLDER = BUILD / "prometheus"
+BUILD = FOLDER.parents[1] / "build"
+UNPACKED = BUILD / "prometheus"
 
 
 @functools.cache
@@ -21,10 +23,12 @@ def program(name):
     found = shutil.which(name)
     if found:
         return Path(found)
-    with lock(BUILD / "prometheus.lock"):
-        if not FOLDER.is_dir():
+    BUILD.mkdir(exist_ok=True)
+    with open(BUILD / "prometheus.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not UNPACKED.is_dir():
             unpack()
-    path = FOLDER / "usr/bin" / name
+    path = UNPACKED / "usr/bin" / name
     if not path.is_file():
         pytest.skip("no prometheus here, and its package cannot be had")
     return path
@@ -38,4 +42,4 @@ def unpack():
             capture_output=True,
         )
         if done.returncode == 0:
-            (Path(folder) / "unpacked").rename(FOLDER)
+            (Path(folder) / "unpacked").rename(UNPACKED)

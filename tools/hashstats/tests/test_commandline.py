@@ -9,16 +9,12 @@ import sys
 
 import pytest
 
+from hashstats_tool import cli, counting, sources
 from toyhashstats import FOLDER, SAMPLES, TOOL, environment, file, hashstats, said, table
-from toykernel import ROOT
 
 AFTER = SAMPLES / "after.hashstats"
 GOOD = file(table("dentry", 10, 5))
 BAD = file(table("dentry", 0, 0, 0, 0, 0, 0, 0, 64))
-
-sys.path.insert(0, str(FOLDER))
-
-from hashstats_tool import cli, counting, sources  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -164,23 +160,6 @@ def test_two_dashes_end_the_options(dashed):
     assert hashstats("diff", AFTER, "--", "--all").stderr.startswith("hashstats: ./--all: no such")
 
 
-def test_nothing_is_suggested_for_a_word_like_none():
-    assert "mean" not in hashstats("xyzzy", "-f", AFTER).stderr
-    assert "accepted: dentry" in hashstats("xyzzy", "-f", AFTER).stderr
-
-
-@pytest.mark.parametrize("words", [["show", "--nothing"], ["--nothing"], ["hist"]], ids=str)
-def test_complaint_points_to_the_help_that_has_the_options(words):
-    command = words[0] if words[0] in cli.MODULES else "show"
-    assert f"see hashstats {command} --help\n" in hashstats(*words).stderr
-
-
-def test_help_has_what_all_commands_share():
-    text = said("help")
-    for word in (*cli.MODULES, "-f", "--check", "-q", "-V", "Exit status"):
-        assert word in text
-
-
 @pytest.mark.parametrize("text,status", [(GOOD, 0), (BAD, 1), ("nonsense\n", 2)], ids=str)
 def test_quiet_is_for_the_status(text, status):
     done = hashstats("-q", "--check", "-f", "-", text=text)
@@ -305,7 +284,7 @@ def test_json_tells_whether_it_counts():
 
 def test_example_of_the_page_for_administrators():
     """Its second worked example is what the tool prints of a sample."""
-    page = (ROOT / "Documentation/admin-guide/hashstats-debian.rst").read_text()
+    page = (FOLDER.parents[1] / "Documentation/admin-guide/hashstats-debian.rst").read_text()
     example = page.partition("# hashstats advise --shrink inode dentry page\n")[2]
     lines = said(
         "advise", "--shrink", "inode", "dentry", "page", "--memory", "512M", "-f", AFTER

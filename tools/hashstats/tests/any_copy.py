@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Strategies of hypothesis for copies of /proc/hashstats, and their text."""
 
-import sys
+import tempfile
 
 from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from toyhashstats import FOLDER, ROOT
+from hashstats_tool import reading, spread, tables
 
 # What it remembers stays out of the source folders.
-set_hypothesis_home_dir(ROOT / "build/hypothesis")
-sys.path.insert(0, str(FOLDER))
-
-from hashstats_tool import reading, spread, tables  # noqa: E402
+set_hypothesis_home_dir(tempfile.gettempdir() + "/hashstats-hypothesis")
 
 HUGE = (1 << 64) - 1
 

@@ -8,20 +8,15 @@ import os
 import random
 import re
 import struct
-import sys
 
 import pytest
-import test_tool_corpus as corpus
 
-from toycore import BASE, SIZE, STRUCTS, TEXT, ToyCore, btf
-from toyhashstats import FOLDER, SAMPLES, hashstats, said
-
-sys.path.insert(0, str(FOLDER))
-
-from hashstats_tool.errors import Complaint
+import test_corpus as corpus
 from hashstats_tool.stock import btf as types
 from hashstats_tool.stock import catalog, chains, elf, kallsyms, memory, paging
 from hashstats_tool.stock.missing import BadAddress, Missing
+from toycore import BASE, SIZE, STRUCTS, TEXT, ToyCore, btf
+from toyhashstats import SAMPLES, hashstats
 
 AFTER = SAMPLES / "after.hashstats"
 
@@ -603,8 +598,3 @@ def said_of(*words):
     done = hashstats(*words)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def test_complaints_are_one_line():
-    assert "\n" not in str(Complaint("x"))
-    assert said("--version")

@@ -4,12 +4,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
-from toykernel import ROOT
-
-FOLDER = ROOT / "tools/hashstats"
+HERE = Path(__file__).resolve().parent
+FOLDER = HERE.parent
 TOOL = FOLDER / "hashstats"
-SAMPLES = ROOT / "tests/samples"
+SAMPLES = HERE / "samples"
 BUCKET = 8
 
 
