@@ -129,6 +129,10 @@ GROUPS: tuple[dict[str, Target], ...] = (
             "PREFIX DESTDIR",
         ),
         "uninstall-tools": Target("tool.install:uninstall", "remove them", "PREFIX DESTDIR"),
+        "zipapp": Target(
+            "tool.zipapp:zipapp",
+            "hashstats as one file for Python 3.9 or newer, build/hashstats.pyz",
+        ),
         "bench": BENCH,
         "bench-compare": Target(
             "bench.lib.run:compare", "compare the last two runs of each benchmark"

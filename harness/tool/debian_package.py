@@ -24,7 +24,7 @@ Version: {version}
 Architecture: all
 Maintainer: {name} <{mail}>
 Installed-Size: {kilobytes}
-Depends: python3 (>= 3.11)
+Depends: python3 (>= 3.9)
 Suggests: python3-matplotlib, python3-libkdumpfile, prometheus-node-exporter
 Section: admin
 Priority: optional

@@ -27,6 +27,7 @@ from hashstats_tool.stock import reader
 LIBC = ctypes.CDLL(None, use_errno=True)
 TIMER_CREATE, FUTEX = 222, 202
 MERGEABLE, HUGE = 12, 14
+NEW_NETWORK, SET_FLAGS, UP = 0x40000000, 0x8914, 1
 DISK, QUOTAS = "/mnt/disk", "/mnt/quotas"
 CHILDREN = []
 KEPT = []  # sockets and memory that stay
@@ -199,12 +200,53 @@ def sockets():
     for _ in range(70):
         KEPT.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         KEPT[-1].bind(("127.0.0.1", 0))
+    address = KEPT[-1].getsockname()
+    for one in KEPT[-40:-1]:
+        one.connect(address)
     return {
         "tcp-established": 100,
         "tcp-bind": 51,
         "tcp_listen_portaddr_hash": 1,
         "udp": 70,
+        "udp-hash2": 70,
+        # Since 6.13: the connected ones.
+        **({"udp-hash4": 39} if "udp-hash4" in objects() else {}),
     }
+
+
+def groups():
+    """64 listeners of one port, and 64 datagram sockets: each group counts once."""
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        address = ("127.0.0.1", 0)
+        for _ in range(64):
+            one = socket.socket(socket.AF_INET, kind)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            one.bind(address)
+            address = one.getsockname()
+            if kind == socket.SOCK_STREAM:
+                one.listen(8)
+            KEPT.append(one)
+    return {"tcp_listen_portaddr_hash": 1, "udp": 1, "udp-hash2": 1}
+
+
+def namespace():
+    """A network namespace with a table of connections of its own."""
+    with open("/proc/sys/net/ipv4/tcp_child_ehash_entries", "w") as file:
+        file.write("64")
+
+    def work():
+        assert not LIBC.unshare(NEW_NETWORK)
+        # The loopback of a new namespace is down.
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+            fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sh22x", b"lo", UP))
+        listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        KEPT.append(listener)
+        for _ in range(15):
+            KEPT.append(socket.create_connection(listener.getsockname()))
+            KEPT.append(listener.accept()[0])
+
+    number = child(work)
+    return {f"tcp-established-net{os.stat(f'/proc/{number}/ns/net').st_ino}": 30}
 
 
 class Silent:
@@ -322,6 +364,8 @@ def main():
         huge,
         futexes,
         sockets,
+        groups,
+        namespace,
     )
     for step in (*steps, lambda: waiting(silent)):
         name = getattr(step, "__name__", "waiting").replace("<lambda>", "waiting")

@@ -4,6 +4,7 @@
 import gzip
 import hashlib
 import os
+import shutil
 import stat
 import subprocess
 
@@ -236,7 +237,23 @@ def test_package_scripts_are_shell(unpacked, script):
 
 def test_every_file_of_the_tool_is_installed():
     # What pip needs to install the same files is not for an installed tool.
-    sources = {*install_tools.files().values(), TOOL / "pyproject.toml"}
+    others = ("pyproject.toml", "README")
+    sources = {*install_tools.files().values(), *(TOOL / name for name in others)}
     for path in TOOL.rglob("*"):
         if path.is_file() and not {"__pycache__", "tests"} & {*path.parts}:
             assert path in sources, path
+
+
+def test_zipapp_is_the_whole_tool(tmp_path):
+    """One file, which runs from any folder and by any path."""
+    done = make("zipapp")
+    assert done.returncode == 0, done.stderr
+    shutil.copy(ROOT / "build/hashstats.pyz", tmp_path / "hs")
+    for words in (["./hs"], [tmp_path / "hs"]):
+        said = subprocess.run(
+            [*words, "demo"], cwd=tmp_path, text=True, capture_output=True, check=True
+        )
+        assert said.stdout.count("$ hashstats ") == 4 and "skewed" in said.stdout
+        said = subprocess.run([*words, "help", "man"], cwd=tmp_path, text=True, capture_output=True)
+        assert said.stdout == (TOOL / "hashstats.1").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["hs"]

@@ -20,7 +20,7 @@ _hashstats()
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show hist watch diff copy json openmetrics advise record report"
 	local words="-q --quiet -h --help" command="" i
-	commands+=" on off reset help"
+	commands+=" on off reset demo help"
 
 	COMPREPLY=()
 	# These options may stand before the command.

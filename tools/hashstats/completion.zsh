@@ -30,6 +30,7 @@ _hashstats_commands()
 		'on:count lookups and wakeups'
 		'off:stop counting'
 		'reset:set the counts to 0'
+		'demo:the commands on samples, without root'
 		'help:the options of a command'
 	)
 	_describe command commands
@@ -54,7 +55,7 @@ _hashstats()
 		case $words[at] in
 		-f|--file|--source|--core|--kallsyms) ((at += 2)) ;;
 		--check|-q|--quiet) ((at++)) ;;
-		show|hist|watch|diff|copy|json|openmetrics|advise|record|report|on|off|reset|help)
+		show|hist|watch|diff|copy|json|openmetrics|advise|record|report|on|off|reset|demo|help)
 			command=$words[at] named=1
 			words[at]=()
 			((CURRENT--))

@@ -8,7 +8,8 @@ peaks, sizing, grub		its worst moment, its next size, a file for GRUB
 terminal, text_table, heat	how a screen shows it
 selection, listing		which tables, in which order
 pictures, outputs		how pictures are drawn and files are written
-cli				which command; show, hist, watch, diff, copy, jsonout,
+shipped			samples and the manual, which come with the tool
+cli			which command; show, hist, watch, diff, copy, demo, jsonout,
                                 openmetrics, advise, record, report and counting
                                 are these
 """

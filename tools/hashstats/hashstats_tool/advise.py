@@ -28,7 +28,8 @@ TARGET = "1.5"
 DAY = 22 * 3600
 LEAST_MEMORY = 1 << 20  # bytes; no Linux runs in less
 HEAD = ("TABLE", "OBJECTS", "BUCKETS", "BYTES", "NODES", "NEW", "NEW-BYTES", "PREDICTED", "ADVICE")
-LEAST_WANTED = ("BYTES", "NEW-BYTES", "OBJECTS", "PREDICTED", "NODES", "BUCKETS", "NEW")
+# Never PREDICTED, which is what the advice is for.
+LEAST_WANTED = ("BYTES", "NEW-BYTES", "OBJECTS", "NODES", "BUCKETS", "NEW")
 
 
 def options(parser):
@@ -67,14 +68,16 @@ def options(parser):
 
 def run(options):
     target = number_of(options.target)
-    memory = memory_of(options.memory) if options.memory else sources.memory(options.file)
-    budget = budget_of(options.budget, memory)
     if options.json and options.apply_grub:
         raise Complaint("--json and --apply-grub; accepted: one of them")
     for name, given in (("--yes", options.yes), ("--grub-file", options.grub_file)):
         if given and not options.apply_grub:
             raise Complaint(f"{name}: expected --apply-grub with it")
     seen = peaks.of(recording.load(options.file))
+    memory = sources.memory(options.file) or seen.memory
+    if options.memory:
+        memory = memory_of(options.memory)
+    budget = budget_of(options.budget, memory)
     chosen = of(seen.judged, options.tables)
     names = {one.name for one in chosen}
     shrink = options.shrink or seen.duration >= DAY
@@ -83,6 +86,8 @@ def run(options):
     plans = sizing.plans(
         [peak.to_size for peak in seen], sizable, target, memory, budget, shrink, limits
     )
+    if seen.stock:
+        stock_advice.follow(plans, target)
     line = (stock_advice if seen.stock else sizing).line_of(plans)
     rows = []
     for plan in plans:
@@ -93,7 +98,7 @@ def run(options):
     if options.json:
         print(json.dumps(document(plans, rows, line, target), indent=2))
     else:
-        print("\n".join(report(plans, rows, line, seen, options, Terminal())))
+        print("\n".join(report(plans, rows, line, seen, options, memory, Terminal())))
     if options.apply_grub:
         apply(options, plans, line)
     return chosen
@@ -130,7 +135,7 @@ def budget_of(text, memory):
         )
     if not memory:
         raise Complaint(
-            f"--budget {text}: a saved copy does not contain the size of memory; accepted: "
+            f"--budget {text}: this copy does not contain the size of memory; accepted: "
             "with --memory BYTES"
         )
     return int(float(text[:-1]) * memory / 100)
@@ -159,7 +164,7 @@ def advice(plan, worst, samples):
     if plan.capped:
         return "keep: the kernel allows no more"
     if plan.smaller:
-        return f"keep ({numbers.short(plan.smaller)} with --shrink)"
+        return f"keep ({plan.smaller} with --shrink)"
     if one.verdict == "idle":
         return "keep: idle"
     if one.kind == verdicts.WAITS and not one.enough:
@@ -169,7 +174,7 @@ def advice(plan, worst, samples):
     return "keep"
 
 
-def report(plans, rows, line, seen, options, terminal):
+def report(plans, rows, line, seen, options, memory, terminal):
     """Tables that change, bad ones, then the others; the line."""
     shown, idle = listing.without_idle([worst for _, worst, _ in rows], options)
     rows = [row for row in rows if row[1] in shown]
@@ -186,9 +191,13 @@ def report(plans, rows, line, seen, options, terminal):
     summary = f"All tables: {numbers.size(now)} now, {numbers.size(new)} next boot. {basis(seen)}"
     if any(plan.smaller for plan in plans):
         summary += " Use a recording of a day, or --shrink, to shrink tables."
+    if not memory and any(plan.action == sizing.GROW for plan in plans):
+        summary += " How much memory the machine has is not known: --memory limits the sizes by it."
     result += ["", *text_table.wrapped(summary, terminal.width)]
     if not changed(plans):
         return [*result, "", "Nothing to change."]
+    if seen.stock and (more := " ".join(stock_advice.side_effects(plans))):
+        result += text_table.wrapped(more, terminal.width)
     return [
         *result,
         "",
@@ -214,7 +223,7 @@ def cells(plan, said):
         "off" if off else str(table.buckets),
         numbers.size(table.bytes),
         numbers.plain(one.nodes, 3),
-        "off" if off else numbers.short(plan.buckets),
+        "off" if off else str(plan.buckets),
         numbers.size(plan.bytes),
         "~" * sizing.rough(plan) + predicted,
         said,

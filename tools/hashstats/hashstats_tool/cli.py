@@ -3,7 +3,8 @@
 
 0	done
 1	with --check: a table is crowded or skewed
-2	the command line or the input is unusable, or the output cannot be written; a bug
+2	the command line or the input is unusable, or the output cannot be written; with
+        --check: no table was read; a bug
 130	interrupted by Ctrl-C; watch on a terminal also by SIGTERM or SIGHUP
 
 A command is a module with HELP, options(parser) and run(options), which returns
@@ -36,6 +37,7 @@ MODULES = {
     "on": "counting",
     "off": "counting",
     "reset": "counting",
+    "demo": "demo",
 }
 SUMMARY = {
     "show": "one line per table (default)",
@@ -49,7 +51,8 @@ SUMMARY = {
     "record": "sample the tables into a file",
     "report": "worst moments and heat maps of a recording",
     "on, off, reset": "start or stop counting lookups, or reset the counts to 0",
-    "help [COMMAND]": "this text, or a command's options",
+    "demo": "the commands on samples, without root",
+    "help [COMMAND]": "this text, or a command's options; help man: the manual",
 }
 # Options that may stand before the command, and whether they take a value.
 EARLY = {
@@ -98,6 +101,8 @@ def command_of(words):
         of = words[at + 1 : at + 2]
         if words[at + 2 :]:
             raise Complaint(f"help {quoted(' '.join(words[at + 1 :]))}; accepted: one command")
+        if of == ["man"]:
+            return "man", [], True
         return ("help", [], True) if of in ([], ["help"]) else (of[0], ["--help"], True)
     if at < len(words) and words[at] in MODULES:
         return words[at], words[:at] + words[at + 1 :], True
@@ -186,12 +191,40 @@ def parsed(command, words):
     parser.set_defaults(command=command)
     parser.words = without_dashes(words)
     options = parser.parse_intermixed_args(parser.words)
+    if reads and getattr(options, "tables", None) and not options.file and not options.core:
+        named = [word for word in options.tables if is_file(word)]
+        options.tables = [word for word in options.tables if word not in named]
+        if len(named) == 1 or named and not takes_file:
+            options.file = named[0] if takes_file else named
+        elif named:
+            raise Complaint(
+                f"{quoted_path(named[0])} and {quoted_path(named[1])}; accepted: one file"
+            )
     if reads:
         # What a command reads if the user names no file.
         options.default = sources.chosen(options)
     if takes_file:
         options.file = sources.with_symbols(options.file, options.kallsyms) or options.default
     return module, options
+
+
+def print_manual():
+    """By man(1) on a terminal; else its source, for `man -l -`."""
+    import shutil
+    import subprocess
+
+    from . import shipped
+
+    text = shipped.manual()
+    if sys.stdout.isatty() and shutil.which("man"):
+        subprocess.run(["man", "-l", "-"], input=text)
+    else:
+        print(text.decode(), end="")
+
+
+def is_file(word):
+    """Whether a word is a file and no table: these have no such names."""
+    return ("/" in word or "." in word) and os.path.isfile(word)
 
 
 def main(words):
@@ -214,6 +247,9 @@ def main(words):
         if words[:1] in (["-V"], ["--version"]):
             print(f"hashstats {VERSION}", flush=True)
             return GOOD
+        if command == "man":
+            print_manual()
+            return GOOD
         if command not in MODULES:
             raise Complaint(
                 f"no command {quoted(command)}{did_you_mean(command, MODULES)}; "
@@ -222,6 +258,8 @@ def main(words):
         hint = None if named else misspelt(rest)
         module, options = parsed(command, rest)
         judged = run(module, options)
+        if check and judged is not None and not judged:
+            raise Complaint("--check: no table was read, so none is healthy; expected one or more")
         bad = check and any(one.bad for one in judged or ())
         return BAD_STATE if bad else GOOD
     except Complaint as complaint:

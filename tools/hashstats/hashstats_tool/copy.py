@@ -16,5 +16,6 @@ def options(parser):
 def run(options):
     data = sources.read(options.file)
     copy = sources.tell(reading.parse(data, quoted_path(sources.name_of(options.file))))
-    sys.stdout.buffer.write(data)
+    live = options.file in sources.LIVE
+    sys.stdout.buffer.write(sources.stamped(data) if live else data)
     return verdicts.of_copy(copy)

@@ -32,6 +32,13 @@ def apply(line, path, sure):
     if not sure:
         yield "Not written; --yes writes it."
         return
+    folder = os.path.dirname(path) or "."
+    if path == DROP_IN and not os.path.isdir(folder):
+        raise Complaint(
+            f"{folder}: no such folder, expected a system that configures GRUB by it; accepted: "
+            f"grubby --update-kernel=ALL --args='{line_of(old | new)}', or this line in "
+            "/etc/kernel/cmdline for systemd-boot"
+        )
     outputs.replace(path, text)
     yield "Written. Run update-grub, then reboot."
 

@@ -7,7 +7,7 @@ from . import numbers, sources, spread, text_table, verdicts
 from .errors import Complaint, quoted_path
 from .selection import of
 from .tables import SIZES
-from .terminal import Terminal
+from .terminal import Terminal, columns
 
 HELP = "buckets by chain length, compared with a random function"
 OWN_FILES = True
@@ -18,7 +18,7 @@ NARROWEST = 10  # columns of bars
 
 def options(parser):
     parser.add_argument(
-        "tables", nargs="+", metavar="TABLE", help="names that hashstats show prints"
+        "tables", nargs="*", metavar="TABLE", help="names of tables (without one: list them)"
     )
     parser.add_argument(
         "-f",
@@ -38,6 +38,8 @@ def options(parser):
 def run(options):
     files = [sources.with_symbols(path, options.kallsyms) for path in options.file or ()]
     files = files or [options.default]
+    if not options.tables:
+        return listed(files[0])
     if files.count("-") > 1:
         raise Complaint("standard input is named twice; accepted: once")
     if options.png:
@@ -61,6 +63,15 @@ def run(options):
             )
         )
     return [one for _, one in panels]
+
+
+def listed(path):
+    """The tables that can be named."""
+    judged = [one for one in verdicts.of_copy(sources.load(path)) if one.table.objects]
+    print("Name one or more of these tables:" if judged else "No table has objects.")
+    rows = [(one.name, str(one.table.objects), "objects") for one in judged]
+    print("\n".join("  " + "  ".join(row) for row in columns(rows)))
+    return judged
 
 
 def draw(options, panels):

@@ -144,6 +144,12 @@ def lines(copy, judged, classic=False):
         [("", int(copy.counting))],
     )
     yield from family(
+        "not_read",
+        "gauge",
+        "1 for each table of the kernel that could not be read, or not wholly.",
+        [(label_text(table=name), 1) for name in copy.not_read],
+    )
+    yield from family(
         "table_info",
         "gauge",
         "What decided the size of the hash table, and its kind, as labels.",
@@ -196,7 +202,10 @@ def family(name, kind, text, values, classic=False):
 
 
 def labels(judged, **more):
-    pairs = {"table": judged.name, **more}
+    return label_text(table=judged.name, **more)
+
+
+def label_text(**pairs):
     inside = ",".join(f'{name}="{escaped(value)}"' for name, value in pairs.items())
     return "{" + inside + "}"
 

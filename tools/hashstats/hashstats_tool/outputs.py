@@ -2,6 +2,7 @@
 """Files that the tool writes."""
 
 import errno
+import fcntl
 import itertools
 import os
 import tempfile
@@ -72,9 +73,27 @@ def create(path):
     """A file for the user alone to decide on: the umask says who may read it."""
     refuse_dash(path)
     try:
-        return open(path, "wb")
+        # Emptied only when no other process writes to it.
+        file = open(path, "ab")  # noqa: SIM115
+        if os.path.isfile(path):
+            alone(file, path)
+            file.truncate(0)
+        return file
     except OSError as error:
         raise refused(path, error) from None
+
+
+def alone(file, path):
+    """Two that write to one file would leave one that cannot be read."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise Complaint(
+            f"{quoted_path(path)}: another hashstats writes to it; accepted: another file"
+        ) from None
+    except OSError:
+        pass  # a file system without locks
 
 
 def create_new(stem, suffix):
@@ -82,7 +101,9 @@ def create_new(stem, suffix):
     for number in itertools.count(1):
         path = f"{stem}-{number}{suffix}" if number > 1 else stem + suffix
         try:
-            return open(path, "xb")
+            file = open(path, "xb")  # noqa: SIM115
+            alone(file, path)
+            return file
         except FileExistsError:
             continue
         except OSError as error:

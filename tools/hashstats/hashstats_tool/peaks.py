@@ -120,6 +120,7 @@ class Peaks:
         self.first = self.last = 0.0  # their seconds
         self.counting = self.counts = False  # in any sample
         self.kernel = None  # its release, if its memory was read
+        self.memory = None  # bytes, if the copies say so
         self.stock = False  # whether that kernel is without our patches
 
     def add(self, seconds, copy):
@@ -132,6 +133,7 @@ class Peaks:
         self.counting |= copy.counting
         self.counts |= copy.counts
         self.kernel, self.stock = copy.kernel, copy.stock
+        self.memory = copy.memory or self.memory
 
     def __iter__(self):
         return iter(self.of_name.values())

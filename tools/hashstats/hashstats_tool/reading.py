@@ -24,6 +24,7 @@ NUMBERS = (
     "capped",
     "torn",
     "bad-pointers",
+    "same-key",
     "walk-us",
     "walk-longest-us",
     "lookups",
@@ -47,8 +48,14 @@ FRACTIONS = (
     "foreign-per-wake",
 )
 KNOWN = frozenset((*WORDS, *NUMBERS, *FRACTIONS))
-# All but two are of a kernel's memory and not of /proc/hashstats.
-KNOWN_ABOVE = frozenset(("version", "counting", "source", "kernel", "hash-entries", "not-read"))
+# The first two are of /proc/hashstats. The next ones are of a kernel's memory; the last
+# four are of the machine, by `hashstats copy` and `record`.
+KNOWN_ABOVE = frozenset(
+    (
+        *("version", "counting", "source", "kernel", "hash-entries", "layouts", "not-read"),
+        *("host", "time", "memory", "cpus"),
+    )
+)
 
 ALWAYS = ("buckets", "bytes", "sized-by")
 WITH_ROWS = ("objects", "used", "longest")

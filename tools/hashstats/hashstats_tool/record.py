@@ -50,7 +50,7 @@ def run(options):
     path = options.output
     if path and same_file(path, options.file):
         raise Complaint(f"-o {quoted_path(path)} is the file that is read; accepted: another file")
-    seen = peaks.Peaks(recording.this_host() if listing.is_live(options) else None)
+    seen = peaks.Peaks(sources.this_host() if listing.is_live(options) else None)
     output = full = None
     try:
         try:
@@ -113,6 +113,7 @@ def samples(path, pause, duration):
     A reading that takes longer than the distance costs the samples that it delays.
     """
     begin, clock = time.monotonic(), time.time()
+    live = path in sources.LIVE
     # 0.3 / 0.1 is less than 3.
     wanted = 1 + int(duration / pause + 1e-6)
     number = 0
@@ -121,6 +122,8 @@ def samples(path, pause, duration):
         # time.time() may go back when the clock is set.
         now = clock + time.monotonic() - begin
         data = sources.read(path)
+        if live:
+            data = sources.stamped(data)
         copy = reading.parse(data, quoted_path(path))
         if not number:
             sources.tell(copy)

@@ -13,7 +13,6 @@ Each copy is written immediately, so a crash loses at most the last one.
 """
 
 import itertools
-import os
 import re
 
 from . import reading, sources
@@ -22,11 +21,6 @@ from .errors import Complaint, quoted, quoted_path
 FIRST = b"recording: 1\n"
 HOST = re.compile(rb"host: (.*)\n")
 MARK = re.compile(rb"=== ([0-9]{1,12}\.[0-9]{3})")
-
-
-def this_host():
-    """The name of this machine, as one word that is harmless to a terminal."""
-    return re.sub("[^!-~]", "?", os.uname().nodename)
 
 
 def head(host):
@@ -56,15 +50,18 @@ def load(path):
         host = re.sub(rb"[^ -~]", b"?", match[1])[:255].decode()
         second, skipped = b"", 2
     rest = itertools.chain([second] if second else [], lines)
-    for seconds, start, data, whole in pieces(name, rest, skipped):
+    good, first_bad, bad = 0, None, 0
+    for seconds, start, data, last in pieces(name, rest, skipped):
         try:
             copy = reading.parse(data, name, start)
         except Complaint as complaint:
-            # The last one may have been cut off by what ended the recording.
-            if whole:
-                raise
-            sources.note(f"{complaint}; the last copy skipped")
-            return
+            # One that is damaged or cut off does not spoil a day.
+            first_bad, bad = first_bad or complaint, bad + 1
+            if last and bad == 1 and good:
+                sources.note(f"{complaint}; the last copy skipped")
+                return
+            continue
+        good += 1
         # Each copy has the same news, in other lines.
         for note in copy.notes:
             news = note.split(": ", 1)[-1]
@@ -73,15 +70,20 @@ def load(path):
             told.add(news)
         copy.host = host
         yield seconds, copy
+    if first_bad:
+        if not good:
+            raise first_bad
+        many = f"{bad} copies" if bad > 1 else "this copy"
+        sources.note(f"{first_bad}; {many} skipped")
     if seconds is None:
         raise Complaint(f"{name}, line 1: nothing was recorded, expected a copy behind this line")
 
 
 def pieces(name, lines, skipped):
     """Of each copy: its second, the number of its first line, its bytes, and
-    whether it must be whole: the last one need not be, except alone.
+    whether it is the last one.
     """
-    seconds, start, data, only = None, 0, [], True
+    seconds, start, data = None, 0, []
     for number, line in enumerate(lines, skipped + 1):
         match = MARK.fullmatch(line.rstrip(b"\n"))
         if not match:
@@ -93,8 +95,7 @@ def pieces(name, lines, skipped):
             data.append(line)
             continue
         if seconds is not None:
-            yield seconds, start, b"".join(data), True
-            only = False
+            yield seconds, start, b"".join(data), False
         before, seconds = seconds, float(match[1])
         if before is not None and seconds <= before:
             raise Complaint(
@@ -103,7 +104,7 @@ def pieces(name, lines, skipped):
             )
         start, data = number + 1, []
     if seconds is not None:
-        yield seconds, start, b"".join(data), only
+        yield seconds, start, b"".join(data), True
 
 
 def shown(line):

@@ -63,6 +63,7 @@ class Plan:
         self.buckets = self.now
         self.smaller = None  # buckets, if it may not shrink but could
         self.capped = False
+        self.named = False  # on the line although it keeps its size, since others follow it
         self.limits = limits.get(one.name, (LEAST, MOST))
         self.sized = can_be_sized(one)
 
@@ -111,9 +112,17 @@ class Plan:
 
     def cost_of_half(self):
         """Nodes that all lookups together examine more, for each byte saved."""
-        half = self.buckets // 2
-        more = predict(self.one, half) - self.predicted
-        return more * (self.one.table.counted or self.one.table.objects or 1) / (half * self.bucket)
+        return self.cost(self.buckets // 2)
+
+    def gain_of_double(self):
+        """Nodes that all lookups together examine less, for each byte spent."""
+        return self.cost(self.buckets)
+
+    def cost(self, buckets):
+        """The difference between so many buckets and twice as many."""
+        more = predict(self.one, buckets) - predict(self.one, 2 * buckets)
+        lookups = self.one.table.counted or self.one.table.objects or 1
+        return more * lookups / (buckets * self.bucket)
 
 
 def can_be_sized(one):
@@ -176,12 +185,26 @@ def plans(judged, names, target, memory=None, budget=None, shrink=False, limits=
 
 
 def fit(result, budget):
-    """Halve where it costs least until all tables together are in the budget."""
+    """Halve where it costs least until all tables together are in the budget.
+
+    A large table that was halved may leave room for smaller ones: these are doubled
+    again, those first where it helps most.
+    """
+    wanted = {plan: plan.buckets for plan in result}
     if not halve(result, budget, lambda plan: plan.floor(PAGE)):
         total = sum(plan.bytes for plan in result)
         raise Complaint(
             f"--budget {budget} bytes: the tables take {total} at least; accepted: {total} or more"
         )
+    room = budget - sum(plan.bytes for plan in result)
+    while able := [
+        plan
+        for plan in result
+        if plan.buckets < wanted[plan] and plan.buckets * plan.bucket <= room
+    ]:
+        plan = max(able, key=Plan.gain_of_double)
+        room -= plan.buckets * plan.bucket
+        plan.buckets *= 2
 
 
 def stay_below(result, most):

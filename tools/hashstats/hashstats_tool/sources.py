@@ -5,10 +5,15 @@ A kernel without /proc/hashstats has the same figures in its memory, and so has
 a crash dump. Code that reads the text sees no difference.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
+import re
 import stat
 import sys
+import time
+import zlib
 
 from . import errors, reading
 from .errors import Complaint, quoted_path, say
@@ -20,6 +25,10 @@ LIVE = (KERNEL, MEMORY)  # of this machine, now
 LONGEST_NOTE = 400  # letters
 LARGEST_COPY = 8 << 20  # bytes; more than any kernel has
 SOURCES = ("auto", "proc", "kcore")
+GZIP = b"\x1f\x8b"
+MARK = "\ufeff".encode()
+# As in "root@db7:~# hashstats copy".
+PROMPT = re.compile(rb"[^:]*(?:[^:]*:)?[^:]*[#$>%] *(?:sudo )?(?:hashstats\b|cat /proc/hashstats)")
 # An ELF file; makedumpfile's formats.
 CORE_MAGICS = (b"\x7fELF", b"KDUMP   ", b"DISKDUMP", b"makedumpfile\0")
 
@@ -121,10 +130,10 @@ def lines(path, names=()):
         if path == "-":
             if sys.stdin is None:
                 raise Complaint("standard input is closed; accepted: -f FILE")
-            yield from bounded(sys.stdin.buffer, path)
+            yield from plain(bounded(unpacked(sys.stdin.buffer), path))
             return
         with open_for(path, names) as file:
-            yield from bounded(file, path)
+            yield from plain(bounded(file, path))
     except PermissionError:
         hint = (
             ": run as root with CAP_SYS_ADMIN; accepted: -f FILE for a saved copy"
@@ -139,7 +148,7 @@ def lines(path, names=()):
             else f"expected a saved copy of {KERNEL}"
         )
         raise Complaint(f"{quoted_path(path)}: no such file, {hint}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise Complaint(
             f"{quoted_path(name_of(path))}: {reason}, expected a readable copy of {KERNEL}"
@@ -158,7 +167,32 @@ def open_for(path, names):
             # Too many names, or an older patch: read all tables.
             if file is not None:
                 os.close(file)
-    return open(path, "rb")
+    return unpacked(open(path, "rb"))
+
+
+def unpacked(file):
+    """The file itself, or what gzip has made smaller."""
+    if not hasattr(file, "peek") or not file.peek(2).startswith(GZIP):
+        return file
+    import gzip
+
+    return gzip.GzipFile(fileobj=file)
+
+
+def plain(lines):
+    """Without what a mail or a terminal has added: a byte order mark, carriage returns
+    and, before the first line, the prompt and the command.
+    """
+    first = next(lines, b"").removeprefix(MARK)
+    if PROMPT.match(first):
+        first = next(lines, b"")
+    if not first.endswith(b"\r\n"):
+        yield first
+        yield from lines
+        return
+    yield first.replace(b"\r\n", b"\n")
+    for line in lines:
+        yield line.replace(b"\r\n", b"\n")
 
 
 def bounded(file, path):
@@ -218,6 +252,8 @@ def about(copy):
     if not copy.kernel:
         return
     yield f"{copy.header.get('source')} of Linux {copy.kernel}"
+    if layouts := copy.header.get("layouts"):
+        yield f"by the kernel's types, not by its version: {layouts}"
     yield from (f"not read: {text}" for text in copy.header.get("not-read", "").split("; ") if text)
     for table in copy.tables:
         if table.number("torn"):
@@ -238,6 +274,29 @@ def load(path, names=()):
         # A message lists the names that there are.
         copy = reading.parse(read(path), name)
     return tell(copy)
+
+
+def stamped(data):
+    """A copy of this machine, now, with lines that say of which one it is, and when.
+
+    Advice by a copy needs the size of memory, which limits the tables.
+    """
+    head, mark, rest = data.partition(b"\ncounting: ")
+    if not mark:
+        return data
+    line, end, rest = rest.partition(b"\n")
+    about = (
+        f"host: {this_host()}\n"
+        f"time: {time.strftime('%Y-%m-%dT%H:%M:%S%z')}\n"
+        f"memory: {memory(KERNEL)}\n"
+        f"cpus: {os.cpu_count()}\n"
+    )
+    return head + mark + line + end + about.encode() + rest
+
+
+def this_host():
+    """The name of this machine, as one word that is harmless to a terminal."""
+    return re.sub("[^!-~]", "?", os.uname().nodename)
 
 
 def memory(path):

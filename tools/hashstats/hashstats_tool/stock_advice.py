@@ -5,7 +5,7 @@ Its command line sizes few tables, each by a parameter of its own. The others
 have one size on each machine; of those it says what the series would change.
 """
 
-from . import sizing, spread, verdicts
+from . import numbers, sizing, spread, verdicts
 
 # Parameters that set the number of buckets.
 PARAMETERS = {
@@ -28,7 +28,61 @@ SIZED = (
 SIZED_BY_REQUEST = "posix_timers"
 # The series gives the keys of these tables another hash function.
 REHASHED = ("inode", "mount", "mountpoint", "css_set", "uid", "dquot", "ucounts")
+# Tables that the parameter of another one sizes too, up to MOST_OF_FOLLOWERS buckets.
+# bhash follows the size of ehash; lhash2 has one of its own without thash_entries=.
+FOLLOWERS = {
+    "tcp-bind": "tcp-established",
+    "tcp_listen_portaddr_hash": "tcp-established",
+    "udp-hash2": "udp",
+    "udp-hash4": "udp",
+}
+MOST_OF_FOLLOWERS = 64 << 10
+# What a parameter changes besides tables.
+SIDE_EFFECTS = {
+    "tcp-established": "thash_entries= also sets the limits of orphaned sockets and of sockets in "
+    "TIME_WAIT (net.ipv4.tcp_max_orphans, tcp_max_tw_buckets) and that of the SYN queue."
+}
 WORTH = 0.5  # nodes per lookup more than the target
+
+
+def follow(plans, target):
+    """Plan the tables that have no parameter with the one whose parameter sizes them.
+
+    Its size is what any of them needs, since one number is for all.
+    """
+    by_name = {plan.name: plan for plan in plans}
+    for name in dict.fromkeys(FOLLOWERS.values()):
+        leader = by_name.get(name)
+        if not leader or leader.one.kind == verdicts.OFF:
+            continue
+        followers = [by_name[one] for one, of in FOLLOWERS.items() if of == name and one in by_name]
+        for plan in followers:
+            one = plan.one
+            if one.bad and one.verdict != "skewed" and one.table.objects:
+                wanted = min(spread.buckets_for(one.table.objects, target), MOST_OF_FOLLOWERS)
+                if wanted > plan.now:
+                    leader.buckets = max(leader.buckets, wanted)
+                    leader.named = True
+        if leader.action == sizing.KEEP and not leader.named:
+            continue
+        for plan in followers:
+            plan.buckets = min(leader.buckets, MOST_OF_FOLLOWERS)
+
+
+def side_effects(plans):
+    """What else the line changes, a sentence each."""
+    for plan in plans:
+        if plan.name not in PARAMETERS or plan.action == sizing.KEEP and not plan.named:
+            continue
+        also = [
+            f"{one.name} ({numbers.size(one.bytes)})"
+            for one in plans
+            if FOLLOWERS.get(one.name) == plan.name
+        ]
+        if also:
+            yield f"{PARAMETERS[plan.name]}= also sizes {', '.join(also)}."
+        if plan.name in SIDE_EFFECTS:
+            yield SIDE_EFFECTS[plan.name]
 
 
 def line_of(plans):
@@ -36,7 +90,8 @@ def line_of(plans):
     return " ".join(
         f"{PARAMETERS[plan.name]}={plan.buckets}"
         for plan in plans
-        if plan.name in PARAMETERS and (plan.action != sizing.KEEP or sizing.asked_for(plan))
+        if plan.name in PARAMETERS
+        and (plan.action != sizing.KEEP or plan.named or sizing.asked_for(plan))
     )
 
 
@@ -45,6 +100,8 @@ def advice(plan, worst, target):
     if worst.verdict == "skewed":
         return skewed(worst, target)
     one = plan.one
+    if plan.name in FOLLOWERS and plan.action != sizing.KEEP:
+        return f"{plan.action}, by {PARAMETERS[FOLLOWERS[plan.name]]}="
     if plan.name in PARAMETERS or one.verdict == "idle":
         return None
     if one.kind != verdicts.CHAINS or not one.table.objects:

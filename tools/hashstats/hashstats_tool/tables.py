@@ -103,6 +103,18 @@ class Copy:
         return self.header.get("kernel")
 
     @property
+    def not_read(self):
+        """{table: why} of what a kernel's memory has and could not be read."""
+        pairs = (one.partition(": ") for one in self.header.get("not-read", "").split("; "))
+        return {name: why for name, _, why in pairs if name}
+
+    @property
+    def memory(self):
+        """Bytes of memory of the machine, if the copy says so."""
+        text = self.header.get("memory", "")
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+
+    @property
     def stock(self):
         """Whether that kernel is without our patches."""
         return self.header.get("hash-entries") == "no"

@@ -15,6 +15,11 @@ def lines(head, rows, judged, terminal, unwanted=()):
     rows	cells of a line for each of judged
     unwanted	heads of columns that are left out first on a narrow terminal
     """
+    # A column that says nothing of any table takes room from those that do.
+    empty = [all(row[at] == "-" for row in rows) for at in range(len(head))]
+    head, *rows = (
+        [cell for cell, no in zip(row, empty) if not (no and rows)] for row in (head, *rows)
+    )
     gap, cells = fitted(head, [head, *rows], terminal.width, unwanted)
     result = [terminal.colour(gap.join(cells[0]).rstrip(), "bold")]
     for row, one in zip(cells[1:], judged):

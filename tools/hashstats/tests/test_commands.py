@@ -589,7 +589,7 @@ def test_advise_to_shrink_but_not_below_what_is_small():
 def test_one_reading_shrinks_nothing():
     """A machine may be idle just now; the user is told what --shrink would do."""
     assert advised(LARGE)["line"] == ""
-    assert "keep (8K with --shrink)" in said("advise", "-f", "-", text=LARGE)
+    assert "keep (8192 with --shrink)" in said("advise", "-f", "-", text=LARGE)
 
 
 @pytest.mark.parametrize("hours,action", [(1, "keep"), (21, "keep"), (23, "shrink")])
@@ -1101,10 +1101,11 @@ def test_host_of_a_recording_is_one_word(monkeypatch):
     from types import SimpleNamespace
 
     from hashstats_tool import recording as recordings
+    from hashstats_tool import sources
 
     host = SimpleNamespace(nodename="my d\udcff\n")
-    monkeypatch.setattr(recordings.os, "uname", lambda: host)
-    assert recordings.head(recordings.this_host()) == b"recording: 1\nhost: my?d??\n"
+    monkeypatch.setattr(sources.os, "uname", lambda: host)
+    assert recordings.head(sources.this_host()) == b"recording: 1\nhost: my?d??\n"
 
 
 def test_record_does_not_write_what_it_reads(tmp_path):
@@ -1270,3 +1271,22 @@ def test_imports_make_no_circle():
                 found |= {".".join(one) for one in files or [base]}
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
     assert "hashstats_tool.stock.reader" in graph["hashstats_tool.sources"]
+
+
+def test_columns_without_a_figure_are_left_out():
+    """As HIT% on other kernels. PREDICTED is what advise is for."""
+    text = file(table("dentry", *FULL), table("inode", 0, 0, 0, 0, 0, 1024))
+    assert "HIT%" not in said("-f", "-", text=text)
+    assert "HIT%" in said("-f", AFTER)
+    for width in (40, 60, 80):
+        assert "PREDICTED" in said("advise", "-f", AFTER, COLUMNS=str(width))
+
+
+def test_buckets_do_not_look_like_bytes():
+    _, row, *_ = said("advise", "-f", "-", text=CROWDED).splitlines()
+    assert row.split()[2:7] == ["1024", "8K", "3.500", "8192", "64K"]
+
+
+def test_hist_lists_the_tables():
+    text = said("hist", "-f", "-", text=file(table("dentry", *CHANCE), table("uid", 8)))
+    assert text.splitlines()[1:] == ["  dentry  1023  objects"]

@@ -6,11 +6,13 @@ import re
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from hashstats_tool import advise, cli, verdicts, watch
 from toyhashstats import FOLDER as TOOL
+from toyhashstats import hashstats, said
 
 SAMPLE = TOOL / "samples/citi-5.hashstats"
 COMMANDS = tuple(cli.MODULES)
@@ -277,3 +279,27 @@ def test_completion_of_tables():
 def test_completion_leaves_files_to_bash():
     assert completed("show", "-f", "") == set()
     assert completed("diff", "") == set()
+
+
+# --- one file, and older Pythons --------------------------------------------------
+
+
+def test_demo_needs_nothing_else():
+    text = said("demo")
+    assert text.count("\n$ hashstats ") == 4
+    assert "skewed" in text and "hash_entries=inode:16K" in text
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.10", "3.13"])
+def test_each_python_runs_all_modules(version, tmp_path):
+    python = shutil.which(f"python{version}") or next(
+        map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python3")), None
+    )
+    if not python:
+        pytest.skip(f"no Python {version} here")
+    words = "import sys, importlib, pkgutil; sys.path.insert(0, sys.argv[1]); import hashstats_tool"
+    words += "\nfor one in pkgutil.walk_packages(hashstats_tool.__path__, 'hashstats_tool.'):"
+    words += "\n    importlib.import_module(one.name)"
+    subprocess.run([python, "-B", "-c", words, TOOL], check=True)
+    done = hashstats("demo", python=python)
+    assert (done.returncode, done.stdout) == (0, said("demo"))

@@ -65,10 +65,11 @@ class ToyCore:
     """A memory that is filled piece by piece, and written as an ELF core."""
 
     def __init__(self, release=RELEASE, types=None):
-        self.release = release
+        self.release, self.info = release, ""
         self.memory = bytearray(SIZE)
         self.end = BASE + 4096
-        self.symbols = {"_stext": TEXT, "linux_banner": TEXT + 64}
+        self.symbols = {"_stext": TEXT}
+        self.store(f"Linux version {release} (toy) #1\n\0".encode(), "linux_banner")
         self.room("toy_end", 0)
         data = btf() if types is None else types
         if data:
@@ -140,7 +141,11 @@ class ToyCore:
 
     def vmcoreinfo(self):
         lines = [f"OSRELEASE={self.release}", "PAGESIZE=4096"]
-        lines += [f"SYMBOL(_stext)={TEXT:x}", f"SYMBOL(swapper_pg_dir)={TEXT + 4096:x}"]
+        lines += [
+            *self.info.split(),
+            f"SYMBOL(_stext)={TEXT:x}",
+            f"SYMBOL(swapper_pg_dir)={TEXT + 4096:x}",
+        ]
         return "\n".join(lines).encode() + b"\n"
 
     def bytes(self, note=True):

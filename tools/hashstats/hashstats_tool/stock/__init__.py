@@ -10,12 +10,15 @@ vmcoreinfo	what the kernel says of itself for crash dumps
 paging		virtual to physical addresses, where the file does not have them
 compressed	the same as elf, for makedumpfile's compressed dumps
 kallsyms	addresses of symbols
+identity	whether these are of this kernel
 btf		layouts of structures
 kernel		these together, and typed views of structures
 chains		lengths of chains
 catalog		which tables there are: the only data about kernel versions
+layouts		which form of a table this kernel has
 places		where a table of the catalog is in memory
-mounts, futexes	tables that no symbol names
+mounts, futexes,
+namespaces	tables that no symbol names
 register	the tables of a kernel with /proc/hashstats, in its dump
 text		the result, in the form of /proc/hashstats
 reader		all of it for a file; the only module that others use

@@ -3,9 +3,12 @@
 
 BTF describes structures, but not variables. So this says what a variable is, what
 gives the number of buckets, what a bucket is, which member of it begins the
-chain, and of what kind the list is. `since` is the first version for which an
-entry is true, `until` the last one.
+chain, and of what kind the list is. Where a table has had several forms, `needs` is
+what the kernel's types and symbols must have for this one. `since` is the first
+version of mainline with this form, `until` the last one; layouts.py chooses.
 """
+
+from __future__ import annotations
 
 from typing import NamedTuple
 
@@ -68,6 +71,36 @@ class Form(NamedTuple):
     head: str  # member of it that begins the chain
 
 
+class Has(NamedTuple):
+    """The kernel has this structure, with this member of this type."""
+
+    struct: str | tuple  # its first members if it has no name
+    member: str = ""
+    type: str = ""
+
+
+class Not(NamedTuple):
+    """The kernel does not have it."""
+
+    need: Has
+
+
+class Symbol(NamedTuple):
+    """The kernel has this variable."""
+
+    name: str
+
+
+class Same(NamedTuple):
+    """A lookup passes several objects with this key by design, so they count once."""
+
+    struct: str  # of the objects in the chains
+    node: str  # its member in the chain
+    key: str  # its member that is equal; 0 is equal to nothing
+    flags: str = ""  # its member with a bit that is set in objects that count alone
+    bit: int = 0
+
+
 class Entry(NamedTuple):
     name: str
     place: tuple
@@ -78,6 +111,8 @@ class Entry(NamedTuple):
     fixed: bool = False  # of one size on each machine
     beside: tuple = ()  # more structures for each bucket in the same allocation
     optional: bool = False  # many kernels do not have it
+    needs: tuple = ()  # Has and Symbol
+    same: Same | None = None
 
     def holds(self, version):
         return self.since <= version <= self.until
@@ -93,6 +128,17 @@ ESTABLISHED = Form(NULLS, "inet_ehash_bucket", "chain.first")
 BIND = Form(HLIST, "inet_bind_hashbucket", "chain.first")
 LISTEN = Form(NULLS, "inet_listen_hashbucket", "nulls_head.first")
 UDP = Form(HLIST, "udp_hslot", "head.first")
+UDP_MAIN = Form(HLIST, "udp_hslot_main", "hslot.head.first")
+UDP_FOUR = Form(NULLS, "udp_hslot", "nulls_head.first")
+# Sockets of a group of SO_REUSEPORT share this pointer.
+GROUP = "sk_reuseport_cb"
+LISTENERS = Same("sock", "__sk_common.skc_nulls_node", GROUP)
+BY_PORT = Same("sock", "__sk_common.skc_node", GROUP)
+BY_ADDRESS = Same("sock", "__sk_common.skc_portaddr_node", GROUP)
+# When a block of attributes has as many references as it may have, it loses this flag,
+# and the next file with equal attributes gets another block with the same key.
+REUSABLE = 1
+ATTRIBUTES = Same("mb_cache_entry", "e_hash_list", "e_key", "e_flags", REUSABLE)
 
 
 def boot(name, symbol, size, rule, form, parameter):
@@ -100,27 +146,20 @@ def boot(name, symbol, size, rule, form, parameter):
     return Entry(name, Pointer(symbol, size, rule), form, parameter=parameter)
 
 
-def fixed(name, symbol, form, near=(), since=ALWAYS, until=NOW):
+def fixed(name, symbol, form, near=(), **more):
     """A table that is a variable."""
-    return Entry(name, Array(symbol, near), form, since=since, until=until, fixed=True)
+    return Entry(name, Array(symbol, near), form, fixed=True, **more)
 
 
-def tcp(name, table, size, rule, form, parameter="", beside=()):
+def tcp(name, table, size, rule, form, **more):
     place = Members("tcp_hashinfo", "inet_hashinfo", table, size, rule)
-    return Entry(name, place, form, parameter=parameter, beside=beside)
+    return Entry(name, place, form, parameter="thash_entries", **more)
 
 
-def udp(name, symbol, beside, since=ALWAYS, until=NOW, optional=False):
-    return Entry(
-        name,
-        Members(symbol, "udp_table", "hash", "mask", "mask"),
-        UDP,
-        parameter="uhash_entries",
-        since=since,
-        until=until,
-        beside=beside,
-        optional=optional,
-    )
+def udp(name, table, form, symbol="udp_table", **more):
+    place = Members(symbol, "udp_table", table, "mask", "mask")
+    optional = symbol != "udp_table"
+    return Entry(name, place, form, parameter="uhash_entries", optional=optional, **more)
 
 
 FUTEX_DATA = ("queues", "hashsize")
@@ -142,6 +181,7 @@ TABLES = (
         Members("__futex_data", FUTEX_DATA, "queues", "hashsize", "number"),
         FUTEX,
         until=(6, 15),
+        needs=(Symbol("__futex_data"), Has(FUTEX_DATA)),
     ),
     Entry(
         "futex",
@@ -149,31 +189,78 @@ TABLES = (
         FUTEX,
         since=(6, 16),
         until=(7, 0),
+        needs=(Symbol("__futex_data"), Has(FUTEX_DATA_NODES)),
     ),
-    Entry("futex", Code("__futex_hash", "__futex_mask", "mask"), FUTEX, since=(7, 1)),
+    Entry(
+        "futex",
+        Code("__futex_hash", "__futex_mask", "mask"),
+        FUTEX,
+        since=(7, 1),
+        needs=(Symbol("__futex_mask"),),
+    ),
     fixed("uid", "uidhash_table", ONE_WAY),
-    fixed("ucounts", "ucounts_hashtable", ONE_WAY, until=(6, 14)),
-    fixed("ucounts", "ucounts_hashtable", ENDED, since=(6, 15)),
-    fixed("posix_timers", "posix_timers_hashtable", ONE_WAY, until=(6, 14)),
+    fixed(
+        "ucounts",
+        "ucounts_hashtable",
+        ONE_WAY,
+        until=(6, 14),
+        needs=(Has("ucounts", "node", "hlist_node"),),
+    ),
+    fixed(
+        "ucounts",
+        "ucounts_hashtable",
+        ENDED,
+        since=(6, 15),
+        needs=(Has("ucounts", "node", "hlist_nulls_node"),),
+    ),
+    fixed(
+        "posix_timers",
+        "posix_timers_hashtable",
+        ONE_WAY,
+        until=(6, 14),
+        needs=(Symbol("posix_timers_hashtable"),),
+    ),
     Entry(
         "posix_timers",
         Members("__timer_data", TIMER_DATA, "buckets", "mask", "mask"),
         TIMERS,
         since=(6, 15),
+        needs=(Symbol("__timer_data"), Has(TIMER_DATA)),
     ),
     fixed("css_set", "css_set_table", ONE_WAY),
     Entry("dquot", Pointer("dquot_hash", "dq_hash_bits", "bits"), ONE_WAY, fixed=True),
     fixed("blocked_locks", "blocked_hash", ONE_WAY),
     fixed("ksm_mm", "mm_slots_hash", ONE_WAY, KSM),
     fixed("khugepaged_mm", "mm_slots_hash", ONE_WAY, KHUGEPAGED),
-    tcp("tcp-established", "ehash", "ehash_mask", "mask", ESTABLISHED, "thash_entries"),
+    tcp("tcp-established", "ehash", "ehash_mask", "mask", ESTABLISHED),
     tcp("tcp-bind", "bhash", "bhash_size", "number", BIND, beside=("inet_bind_hashbucket",)),
-    tcp("tcp_listen_portaddr_hash", "lhash2", "lhash2_mask", "mask", LISTEN),
-    udp("udp", "udp_table", ("udp_hslot",), until=(6, 12)),
-    udp("udp", "udp_table", ("udp_hslot_main", "udp_hslot"), since=(6, 13)),
-    udp("udp-lite", "udplite_table", ("udp_hslot",), until=(6, 12), optional=True),
-    udp("udp-lite", "udplite_table", ("udp_hslot_main", "udp_hslot"), since=(6, 13), optional=True),
+    tcp("tcp_listen_portaddr_hash", "lhash2", "lhash2_mask", "mask", LISTEN, same=LISTENERS),
+    # By port, for bind() and multicast; received packets use the next two.
+    udp("udp", "hash", UDP, same=BY_PORT),
+    udp(
+        "udp-hash2",
+        "hash2",
+        UDP,
+        until=(6, 12),
+        needs=(Has("udp_table", "hash2"), Not(Has("udp_hslot_main"))),
+        same=BY_ADDRESS,
+    ),
+    udp(
+        "udp-hash2",
+        "hash2",
+        UDP_MAIN,
+        since=(6, 13),
+        needs=(Has("udp_hslot_main"),),
+        same=BY_ADDRESS,
+    ),
+    udp("udp-hash4", "hash4", UDP_FOUR, since=(6, 13), needs=(Has("udp_table", "hash4"),)),
+    udp("udp-lite", "hash", UDP, symbol="udplite_table", same=BY_PORT),
 )
+
+# Where struct net points to the structure of a table; it is a namespace's own if it
+# is not this variable. Of those of TCP, it has its own table of connections only.
+OF_NAMESPACES = {"tcp_hashinfo": "ipv4.tcp_death_row.hashinfo", "udp_table": "ipv4.udp_table"}
+OWN_OF_NAMESPACES = ("ehash", "hash", "hash2", "hash4")
 
 # File systems with caches of extended attributes: the structure behind
 # s_fs_info, and its members that are caches with the last word of their names.
@@ -184,8 +271,3 @@ CACHES = {
 }
 # Where a process has its own futexes, from newest to oldest.
 PRIVATE_FUTEXES = ("futex.phash.hash", "futex_phash")
-
-
-def entries(version):
-    """Those that are true of a version, in the order in which they are shown."""
-    return [entry for entry in TABLES if entry.holds(version)]

@@ -41,6 +41,7 @@ class Lengths:
     again: int = 0  # chains that were walked more than once
     capped: int = 0
     bad: int = 0  # torn by a pointer to what is not memory
+    same: int = 0  # objects behind another one with the same key, which do not count
 
     @property
     def objects(self):
@@ -156,3 +157,39 @@ class Walk:
             self.low, self.high, self.delta = low, high, delta
         # Only a nulls chain ends with an odd pointer.
         return not node & ODD or self.kind == NULLS, length
+
+
+class Grouped(Walk):
+    """A walk that counts objects once that have the same key by design."""
+
+    def __init__(self, *rest, key):
+        super().__init__(*rest)
+        # (bytes from a node to its key, size of the key), and the same for its flags or
+        # None, and the bit of those that count alone.
+        self.key, self.flags, self.bit = key
+
+    def _length(self, address, first):
+        length = super()._length(address, first)
+        if length < 2:
+            return length
+        different = len(self._keys(first & ~ODD if self.kind == BL else first, length))
+        self.result.same += length - different
+        return different
+
+    def _number(self, node, member):
+        return self.memory.number(node + member[0], member[1])
+
+    def _keys(self, node, length):
+        """Keys of so many nodes; a node without one has its address."""
+        keys = set()
+        for number in range(length):
+            try:
+                key = self._number(node, self.key)
+                alone = not key or self.flags and self._number(node, self.flags) >> self.bit & 1
+                keys.add(-node if alone else key)
+                node = self.memory.word(node)
+            except BadAddress:
+                # It changed meanwhile: the rest counts one by one.
+                keys |= set(range(-length, -number))
+                break
+        return keys

@@ -47,6 +47,16 @@ class Core:
     def close(self):
         os.close(self.fd)
 
+    def check_size(self):
+        """Refuse a file that lacks its end: chains would end there, and look short."""
+        size = os.fstat(self.fd).st_size
+        wanted = max((one.offset + one.size for one in self.segments), default=0)
+        if size < wanted:
+            raise Complaint(
+                f"{self.shown}: the file is cut off at {size} of {wanted} bytes, "
+                "expected a whole crash dump"
+            )
+
     def bad(self, what):
         return Complaint(f"{self.shown}: {what}, expected a core of a 64-bit little-endian kernel")
 

@@ -7,7 +7,7 @@ import struct
 DAMAGE = (
     ValueError,
     LookupError,
-    OverflowError,
+    ArithmeticError,
     MemoryError,
     RecursionError,
     struct.error,

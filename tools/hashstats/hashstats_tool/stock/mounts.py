@@ -32,7 +32,10 @@ def super_blocks(kernel):
 def caches(kernel):
     """The caches of all mounted file systems that have some."""
     for block in super_blocks(kernel):
-        kind = kernel.memory.text(block.follow("s_type")["name"])
+        described = block.follow("s_type")
+        if not described:
+            raise Missing("a file system has no type")
+        kind = kernel.memory.text(described["name"])
         if kind not in catalog.CACHES or not block["s_fs_info"]:
             continue
         struct, members = catalog.CACHES[kind]

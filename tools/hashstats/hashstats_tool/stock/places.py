@@ -25,7 +25,10 @@ class Where(NamedTuple):
 
 def find(kernel, entry, size):
     """Where an entry is; `size` is of a bucket."""
-    where = FINDERS[type(entry.place)](kernel, entry.place, size)
+    return checked(FINDERS[type(entry.place)](kernel, entry.place, size))
+
+
+def checked(where):
     if not 0 < where.buckets < MOST_BUCKETS or where.buckets & where.buckets - 1:
         raise Missing(f"{where.buckets} buckets cannot be true")
     if not all(where.parts):
@@ -57,7 +60,11 @@ def pointer(kernel, place, size):
 
 
 def members(kernel, place, size):
-    view = variable(kernel, place)
+    return inside(place, variable(kernel, place))
+
+
+def inside(place, view):
+    """The table of this structure, which need not be the variable."""
     return Where([view[place.table]], count(place.rule, view[place.size]))
 
 

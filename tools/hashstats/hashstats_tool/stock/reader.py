@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A core file to the text of /proc/hashstats."""
 
+import contextlib
 import os
 import sys
 import time
@@ -13,9 +14,12 @@ from . import (
     compressed,
     elf,
     futexes,
+    identity,
     kallsyms,
+    layouts,
     memory,
     mounts,
+    namespaces,
     paging,
     places,
     register,
@@ -88,7 +92,15 @@ class Source:
                 return compressed.Dump(self.path, self.shown)
             if magic.startswith(compressed.FLAT):
                 compressed.complain_of_flat(self.shown)
-            return elf.Core(self.path, self.shown)
+            if self.live and not magic:
+                raise Complaint(
+                    f"{self.shown}: empty, as a container has it, expected the memory of the "
+                    "kernel; accepted: run on the host"
+                )
+            core = elf.Core(self.path, self.shown)
+            if not self.live:
+                core.check_size()
+            return core
         except OSError as error:
             raise Complaint(f"{self.shown}: {refusal(self.path, error)}") from None
 
@@ -126,7 +138,7 @@ class Source:
                     f"{shown}, line {wrong[0]}: {quoted(wrong[1])}, expected 'ADDRESS TYPE NAME'"
                 )
             if not found.hidden:
-                return found.moved_to(vmcoreinfo.address(info, kallsyms.CHECKED) if path else None)
+                return self._own(reads, found, info, shown) if path else found
             if path:
                 raise Complaint(
                     f"{shown}: it has no addresses, expected a copy of {kallsyms.PATH} "
@@ -134,6 +146,16 @@ class Source:
                 )
         self.progress.say("symbols")
         return kallsyms.Symbols(kallsyms.in_memory(reads, info))
+
+    def _own(self, reads, found, info, shown):
+        """The symbols of a file, if they are of this kernel."""
+        found = found.moved_to(vmcoreinfo.address(info, kallsyms.CHECKED))
+        release = self._release(info)
+        if what := identity.difference(reads, found, info, release):
+            raise Complaint(
+                f"{shown}: symbols of another kernel: {what}; expected those of Linux {release}"
+            )
+        return found
 
     def _types(self, reads, found):
         self.progress.say("types")
@@ -156,6 +178,7 @@ class Source:
             return ""
 
     def read(self, names=()):
+        self.layouts: list[str] = []
         lines: list[str] = []
         unread: list[tuple] = []
         for name, paragraph in self._listed(unread):
@@ -171,7 +194,8 @@ class Source:
         self.progress.over()
         kernel = self.kernel
         source = self.path if self.live else os.path.basename(self.path).strip() or "core"
-        head = text.header(one_line(source), kernel.release, not register.has(kernel), unread)
+        stock = not register.has(kernel)
+        head = text.header(one_line(source), kernel.release, stock, unread, self.layouts)
         return "\n".join([*head, *lines, ""]).encode()
 
     def _listed(self, unread):
@@ -192,9 +216,12 @@ class Source:
             unread.append(
                 ("all", f"newer than {newest}, the last kernel that this hashstats knows")
             )
-        for entry in catalog.entries(kernel.version):
+        entries, self.layouts = layouts.entries(kernel)
+        for entry in entries:
             if not entry.optional or self._is_there(entry):
                 yield entry.name, lambda entry=entry: self._entry(entry, unread)
+        for entry, view in self._of_namespaces(entries, unread):
+            yield entry.name, lambda entry=entry, view=view: self._entry(entry, unread, view)
         try:
             caches = list(mounts.caches(kernel))
         except (Missing, *DAMAGE) as error:
@@ -203,13 +230,25 @@ class Source:
         for cache in caches:
             yield cache.name, lambda cache=cache: self._cache(cache)
 
+    def _of_namespaces(self, entries, unread):
+        try:
+            return list(namespaces.tables(self.kernel, entries))
+        except (Missing, *DAMAGE) as error:
+            unread.append(("network namespaces", one_line(error)))
+            return []
+
     def _is_there(self, entry):
         return bool(self.kernel.symbols.all(entry.place.symbol))
 
-    def _entry(self, entry, unread):
+    def _entry(self, entry, unread, view=None):
+        """A table of the catalog; a view is the structure that has it instead of the variable."""
         kernel = self.kernel
         step = kernel.size(entry.form.bucket)
-        where = places.find(kernel, entry, step)
+        where = (
+            places.checked(places.inside(entry.place, view))
+            if view
+            else places.find(kernel, entry, step)
+        )
         buckets = where.buckets * len(where.parts)
         each = step + sum(kernel.size(struct) for struct in entry.beside)
         lengths, seconds = self._walk(
@@ -218,6 +257,7 @@ class Source:
             where,
             step,
             kernel.offset(entry.form.bucket, entry.form.head),
+            entry.same,
         )
         if entry.name == "futex" and (count := futexes.private_tables(kernel)):
             unread.append((entry.name, f"{count} private tables of processes"))
@@ -229,7 +269,8 @@ class Source:
         step = kernel.size("hlist_bl_head")
         where = places.Where([cache.base], cache.buckets)
         lengths, seconds = self._walk(
-            cache.name, chains.BL, where, step, kernel.offset("hlist_bl_head", "first")
+            *(cache.name, chains.BL, where, step, kernel.offset("hlist_bl_head", "first")),
+            catalog.ATTRIBUTES,
         )
         yield from text.table(cache.name, cache.buckets, cache.buckets * step, "fixed")
         yield from text.chains(cache.buckets, lengths, seconds)
@@ -238,22 +279,37 @@ class Source:
         if row.chain is None or not row.base:
             yield from text.table(row.name, row.buckets, row.bytes, row.sized_by)
             return
-        where = places.Where([row.base], row.buckets)
+        where = places.checked(places.Where([row.base], row.buckets))
         lengths, seconds = self._walk(row.name, row.chain, where, row.step, row.head)
         yield from text.table(row.name, row.buckets, row.bytes, row.sized_by)
         yield from text.chains(row.buckets, lengths, seconds)
 
-    def _walk(self, name, chain, where, step, head):
+    def _walk(self, name, chain, where, step, head, same=None):
         chains.check(self.kernel, chain)
         start = time.perf_counter()
         tick = self.progress.part(name, where.buckets * len(where.parts))
         walk = chains.Walk(self.kernel.memory, chain, step, head, tick)
+        if same:
+            with contextlib.suppress(Missing):  # a kernel without such keys
+                key = self._key(same)
+                walk = chains.Grouped(self.kernel.memory, chain, step, head, tick, key=key)
         for base in where.parts:
             walk.table(base, where.buckets)
         lengths = walk.result
         if lengths.torn > SOME and lengths.torn * 2 > lengths.walked:
             raise Missing(f"{lengths.torn} of its {lengths.walked} chains lead nowhere")
         return lengths, time.perf_counter() - start
+
+    def _key(self, same):
+        """Where an object's key is behind its node, and its flags; see chains.Grouped."""
+        types = self.kernel.types
+        node = self.kernel.offset(same.struct, same.node)
+
+        def behind(member):
+            offset, number = types.member(types.struct(same.struct), member)
+            return offset - node, types.size(number)
+
+        return behind(same.key), behind(same.flags) if same.flags else None, same.bit
 
 
 DAMAGED = "the memory is damaged"

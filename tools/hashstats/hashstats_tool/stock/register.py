@@ -4,6 +4,8 @@
 For its dumps: there is no /proc/hashstats in a dump.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 from .chains import BL, HLIST, LIST, NULLS, SLOT

@@ -11,13 +11,15 @@ from ..tables import LONG, SIZES
 MOST_LETTERS = 4000  # of the line about what was not read
 
 
-def header(source, release, stock, unread):
+def header(source, release, stock, unread, layouts=()):
     yield "version: 1"
     yield "counting: off"
     yield f"source: {source}"
     yield f"kernel: {release}"
     # Which parameters size its tables.
     yield f"hash-entries: {'no' if stock else 'yes'}"
+    if layouts:
+        yield f"layouts: {'; '.join(layouts)}"
     if unread:
         yield "not-read: " + "; ".join(f"{name}: {why}" for name, why in unread)[:MOST_LETTERS]
 
@@ -44,6 +46,8 @@ def chains(buckets, lengths, seconds):
     yield f"longest: {max((length for length, count in of.items() if count), default=0)}"
     yield f"capped: {lengths.capped}"
     yield f"torn: {lengths.torn}"
+    if lengths.same:
+        yield f"same-key: {lengths.same}"
     if lengths.bad:
         yield f"bad-pointers: {lengths.bad}"
     yield f"nodes-per-hit: {nodes:.3f}"
