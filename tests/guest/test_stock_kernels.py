@@ -48,6 +48,7 @@ TABLES = {
     "namespace": ("tcp-established-net",),
     "waiting": ("dentry_lookup", "folio_wait"),
 }
+USERS = (2000, 60)  # the first one, and how many
 SHOW = "PYTHONDONTWRITEBYTECODE=1 python3.11 /tool/hashstats"
 LINES = """
 # The process that fills the tables did without; these need not.
@@ -56,6 +57,10 @@ echo "=== show"
 {show} show 2>&1
 echo "=== advise"
 {show} advise 2>&1
+for table in uid tcp-established; do
+    echo "=== chains of $table"
+    {show} chain $table --longest 1000 --json
+done
 # The variables of this file are 64 bytes off, as in another build of the kernel.
 python3.11 -c "
 for line in open('/proc/kallsyms'):
@@ -157,6 +162,23 @@ def test_show_and_advise(run):
     advice = "\n".join(run.said["advise"])
     assert "hash_entries=" not in advice
     assert "css_set" in advice
+
+
+def objects_of(run, table):
+    document = json.loads("\n".join(run.said[f"chains of {table}"]))
+    return [one for chain in document["chains"] for one in chain["objects"]]
+
+
+def test_chain_has_the_users_that_were_made(run):
+    found = [int(one["uid"]) for one in objects_of(run, "uid")]
+    assert len(found) == len(set(found)) and {*range(USERS[0], sum(USERS))} <= {*found}
+
+
+def test_chain_has_both_ends_of_each_connection(run):
+    """100 in this namespace, each the other's mirror."""
+    found = [(one["local"], one["peer"]) for one in objects_of(run, "tcp-established")]
+    assert len(found) == 100 and {(peer, local) for local, peer in found} == {*found}
+    assert all(local.startswith("127.0.0.1:") for local, _ in found)
 
 
 def test_symbols_of_another_build_are_refused(run):

@@ -18,7 +18,7 @@ _hashstats_tables()
 _hashstats()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="show hist watch diff copy json openmetrics advise record report"
+	local commands="show hist chain watch diff copy json openmetrics advise record report"
 	local words="-q --quiet -h --help" command="" i
 	commands+=" on off reset demo help"
 
@@ -45,6 +45,7 @@ _hashstats()
 		case $command in
 		"" | show) words+=" --all --sort -j --json" ;;
 		hist) words+=" --log --png" ;;
+		chain) words+=" --longest --all --no-names -j --json" ;;
 		watch) words+=" --all -n --interval --count" ;;
 		diff) words+=" --all" ;;
 		json) words+=" --compact" ;;
@@ -55,7 +56,7 @@ _hashstats()
 		report) words+=" --all --png" ;;
 		esac
 		case $command in
-		on | off | reset) ;;
+		on | off | reset | demo) ;;
 		help) words=$commands ;;
 		*) words+=" --check -f --file --source --core --kallsyms" ;;
 		esac
@@ -64,7 +65,7 @@ _hashstats()
 			case $command in
 			"") words="$commands $(_hashstats_tables)" ;;
 			# The first two words are files.
-			diff | copy | on | off | reset) return ;;
+			diff | copy | on | off | reset | demo) return ;;
 			help) ;;
 			*) words=$(_hashstats_tables) ;;
 			esac

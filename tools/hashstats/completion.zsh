@@ -19,6 +19,7 @@ _hashstats_commands()
 	commands=(
 		'show:one line per table'
 		'hist:chain lengths as bars, beside those of a random function'
+		'chain:the objects of the longest chains, by their keys'
 		'watch:a view that is refreshed, with changes'
 		'diff:what changed between two copies'
 		'copy:the text that -f reads'
@@ -55,7 +56,7 @@ _hashstats()
 		case $words[at] in
 		-f|--file|--source|--core|--kallsyms) ((at += 2)) ;;
 		--check|-q|--quiet) ((at++)) ;;
-		show|hist|watch|diff|copy|json|openmetrics|advise|record|report|on|off|reset|demo|help)
+		show|hist|chain|watch|diff|copy|json|openmetrics|advise|record|report|on|off|reset|demo|help)
 			command=$words[at] named=1
 			words[at]=()
 			((CURRENT--))
@@ -70,6 +71,9 @@ _hashstats()
 			{-j,--json}'[for programs]') ;;
 	hist)
 		options+=('--log[logarithmic bars]' '--png[draw a picture]:picture:_files') ;;
+	chain)
+		options+=('--longest[so many chains]:chains:' '--all[each object of a chain]'
+			'--no-names[print no paths]' {-j,--json}'[for programs]') ;;
 	watch)
 		options+=('--all[show idle tables as well]'
 			{-n,--interval}'[time between two readings]:seconds:'
@@ -103,7 +107,7 @@ _hashstats()
 	case $command in
 	help) _hashstats_commands ;;
 	# They read no file.
-	on|off|reset) _arguments ${options[7,-1]} ;;
+	on|off|reset|demo) _arguments ${options[7,-1]} ;;
 	copy) _arguments $options ;;
 	diff) _arguments $options '1:before:_files' '2:after:_files' '*:table:_hashstats_tables' ;;
 	*)

@@ -9,7 +9,7 @@ terminal, text_table, heat	how a screen shows it
 selection, listing		which tables, in which order
 pictures, outputs		how pictures are drawn and files are written
 shipped			samples and the manual, which come with the tool
-cli			which command; show, hist, watch, diff, copy, demo, jsonout,
-                                openmetrics, advise, record, report and counting
+cli			which command; show, hist, chain, watch, diff, copy, demo,
+                                jsonout, openmetrics, advise, record, report and counting
                                 are these
 """

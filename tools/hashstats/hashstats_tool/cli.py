@@ -26,6 +26,7 @@ DEFAULT = "show"
 MODULES = {
     "show": "show",
     "hist": "hist",
+    "chain": "chain",
     "watch": "watch",
     "diff": "diff",
     "copy": "copy",
@@ -42,6 +43,7 @@ MODULES = {
 SUMMARY = {
     "show": "one line per table (default)",
     "hist": "buckets by chain length, compared with a random function",
+    "chain": "the objects of the longest chains, by their keys",
     "watch": "the tables and their changes, live",
     "diff": "what changed between two copies",
     "copy": "print the tables as text, to read later with -f",

@@ -24,7 +24,7 @@ STRUCTS = {
     "inet_hashinfo": [("ehash", "*", 0), ("ehash_mask", "int", 8)],
     "": [("queues", "*", 0), ("hashsize", "long", 8)],
 }
-SIZES = {"int": 4, "long": 8, "*": POINTER}
+SIZES = {"int": 4, "long": 8, "*": POINTER, "short": 2}
 
 
 def size_of(name, structs):
@@ -47,11 +47,12 @@ def btf(structs=None, bits=False):
             strings += text.encode() + b"\0"
         return names.get(text, 0)
 
-    number = {"int": 1, "long": 2, "*": 3}
-    number |= {name: at for at, name in enumerate(structs, 4)}
+    number = {"int": 1, "long": 2, "*": 3, "short": 4}
+    number |= {name: at for at, name in enumerate(structs, 5)}
     types += struct.pack("<IIII", name_of("int"), 1 << 24, 4, 32)
     types += struct.pack("<IIII", name_of("long"), 1 << 24, 8, 64)
     types += struct.pack("<III", 0, 2 << 24, 0)
+    types += struct.pack("<IIII", name_of("short"), 1 << 24, 2, 16)
     for name, members in structs.items():
         info = 4 << 24 | len(members) | bits << 31
         types += struct.pack("<III", name_of(name), info, size_of(name, structs))

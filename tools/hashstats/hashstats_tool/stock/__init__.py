@@ -19,6 +19,7 @@ layouts		which form of a table this kernel has
 places		where a table of the catalog is in memory
 mounts, futexes,
 namespaces	tables that no symbol names
+keys		which objects are in a chain
 register	the tables of a kernel with /proc/hashstats, in its dump
 text		the result, in the form of /proc/hashstats
 reader		all of it for a file; the only module that others use

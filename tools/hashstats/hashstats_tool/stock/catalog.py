@@ -271,3 +271,35 @@ CACHES = {
 }
 # Where a process has its own futexes, from newest to oldest.
 PRIVATE_FUTEXES = ("futex.phash.hash", "futex_phash")
+
+
+class Keys(NamedTuple):
+    """What says of an object in a chain which one it is."""
+
+    struct: str
+    node: str  # its member in the chain
+    fields: tuple  # (name, kind, member); keys.py has the kinds
+
+
+ON = ("on", "device", "i_sb")
+SOCKET = (("local", "local", ""), ("peer", "peer", ""))
+UID = ("uid", "number", "uid.val")
+KEYS = {
+    "dentry": Keys("dentry", "d_hash", (("path", "path", ""), ("on", "device", "d_sb"))),
+    "inode": Keys("inode", "i_hash", (("inode", "number", "i_ino"), ON)),
+    "mount": Keys(
+        "mount", "mnt_hash", (("at", "path", "mnt_mountpoint"), ("device", "name", "mnt_devname"))
+    ),
+    "uid": Keys("user_struct", "uidhash_node", (UID,)),
+    "ucounts": Keys("ucounts", "node", (UID,)),
+    "posix_timers": Keys("k_itimer", "t_hash", (("timer", "number", "it_id"),)),
+    "css_set": Keys("css_set", "hlist", (("tasks", "number", "nr_tasks"),)),
+    "tcp-established": Keys("sock", "__sk_common.skc_nulls_node", SOCKET),
+    "tcp_listen_portaddr_hash": Keys("sock", "__sk_common.skc_nulls_node", SOCKET[:1]),
+    "tcp-bind": Keys("inet_bind_bucket", "node", (("port", "number", "port"),)),
+    "udp": Keys("sock", "__sk_common.skc_node", SOCKET),
+    "udp-hash2": Keys("sock", "__sk_common.skc_portaddr_node", SOCKET),
+    "udp-lite": Keys("sock", "__sk_common.skc_node", SOCKET),
+}
+# Names of tables that are one of many.
+ONE_OF_MANY = ("-net",)

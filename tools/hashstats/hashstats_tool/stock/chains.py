@@ -10,6 +10,7 @@ Chains are walked one after the other. To read neighbours in memory at once is
 slower in Python: sorting addresses costs more than the system calls it saves.
 """
 
+import heapq
 import struct
 from collections import Counter
 from dataclasses import dataclass, field
@@ -157,6 +158,40 @@ class Walk:
             self.low, self.high, self.delta = low, high, delta
         # Only a nulls chain ends with an odd pointer.
         return not node & ODD or self.kind == NULLS, length
+
+
+class Longest(Walk):
+    """A walk that remembers where the longest chains are."""
+
+    def __init__(self, *rest, kept):
+        super().__init__(*rest)
+        self.kept = kept
+        self.top = []  # (length, address of the bucket's list), the shortest first
+
+    def _length(self, address, first):
+        length = super()._length(address, first)
+        change = heapq.heappush if len(self.top) < self.kept else heapq.heappushpop
+        change(self.top, (length, address))
+        return length
+
+    def number(self, address, where):
+        """The number of a bucket; those of the next part continue those of the last one."""
+        for part, base in enumerate(where.parts):
+            inside = (address - base) // self.step
+            if 0 <= inside < where.buckets:
+                return part * where.buckets + inside
+        return None
+
+    def nodes(self, address, length):
+        """The nodes of a chain as it is now, no more than it had."""
+        node = self.memory.word(address)
+        if self.kind == BL:
+            node &= ~ODD
+        for _ in range(length):
+            if node == self.end(address) or node & ODD:
+                return
+            yield node
+            node = self.memory.word(node)
 
 
 class Grouped(Walk):

@@ -16,6 +16,7 @@ from . import (
     futexes,
     identity,
     kallsyms,
+    keys,
     layouts,
     memory,
     mounts,
@@ -45,13 +46,25 @@ def read(path, shown, symbols=None, names=()):
 
     What does not change while a kernel runs is read once in a process.
     """
+    return source(path, shown, symbols).read(names)
+
+
+def longest(path, shown, symbols, name, count):
+    """[(number of the bucket, keys of its objects)] of the longest chains of a table."""
+    return source(path, shown, symbols).longest(name, count)
+
+
+def source(path, shown, symbols):
     key = path, symbols
     if key not in opened:
         opened[key] = Source(path, shown, symbols)
-    return opened[key].read(names)
+    return opened[key]
 
 
 class Source:
+    kept = 0  # chains that a walk remembers
+    found: tuple | None = None  # that walk, and where its table is
+
     def __init__(self, path, shown, symbols):
         self.path, self.shown = path, shown
         self.live = path == LIVE
@@ -198,6 +211,30 @@ class Source:
         head = text.header(one_line(source), kernel.release, stock, unread, self.layouts)
         return "\n".join([*head, *lines, ""]).encode()
 
+    def longest(self, name, count):
+        found = self._remembered(name, count)
+        if not found:
+            return None
+        walk, where = found
+        try:
+            return [
+                (
+                    walk.number(address, where),
+                    [keys.of(self.kernel, name, node) for node in walk.nodes(address, length)],
+                )
+                for length, address in sorted(walk.top, reverse=True)
+            ]
+        except (Missing, *DAMAGE) as error:
+            raise Complaint(f"{self.shown}: {name}: {one_line(error)}") from None
+
+    def _remembered(self, name, count):
+        self.kept, self.found = count, None
+        try:
+            self.read([name])
+        finally:
+            self.kept = 0
+        return self.found
+
     def _listed(self, unread):
         try:
             return list(self._tables(unread))
@@ -279,7 +316,9 @@ class Source:
         if row.chain is None or not row.base:
             yield from text.table(row.name, row.buckets, row.bytes, row.sized_by)
             return
-        where = places.checked(places.Where([row.base], row.buckets))
+        if not row.buckets:
+            raise Missing("0 buckets cannot be true")
+        where = places.Where([row.base], row.buckets)
         lengths, seconds = self._walk(row.name, row.chain, where, row.step, row.head)
         yield from text.table(row.name, row.buckets, row.bytes, row.sized_by)
         yield from text.chains(row.buckets, lengths, seconds)
@@ -293,6 +332,9 @@ class Source:
             with contextlib.suppress(Missing):  # a kernel without such keys
                 key = self._key(same)
                 walk = chains.Grouped(self.kernel.memory, chain, step, head, tick, key=key)
+        if self.kept:
+            walk = chains.Longest(self.kernel.memory, chain, step, head, tick, kept=self.kept)
+            self.found = walk, where
         for base in where.parts:
             walk.table(base, where.buckets)
         lengths = walk.result
