@@ -6,7 +6,7 @@ from typing import Any
 
 from kernel import build
 from kernel.kconfig import Fragment
-from series import compose, extra_patch, source
+from series import compose, source
 
 BASE = build.BASE_GUEST
 VMLINUX = ("vmlinux",)

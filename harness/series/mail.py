@@ -54,7 +54,8 @@ def mail() -> None:
     branch = worktree.current_branch(path) if worktree.exists(path) else ""
     if branch.startswith(BRANCH):
         die(
-            f"{path} is on {branch}, which is made anew: run `git checkout {worktree.branch()}` there"
+            f"{path} is on {branch}, which is made anew: "
+            f"run `git checkout {worktree.branch()}` there"
         )
     only = setting("TOPIC")
     if only:
