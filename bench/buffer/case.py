@@ -5,8 +5,8 @@ import statistics
 from typing import NamedTuple
 
 from bench.lib import lockstat, symbol_counts
-from bench.lib.benchmark import EXACT, NEAR, NOISY, Benchmark, Figure
-from bench.lib.jobs import count_guest, fields, mkfs_ext4, run_guest, split_counters
+from bench.lib.benchmark import EXACT, NEAR, Benchmark, Figure
+from bench.lib.jobs import count_guest, fields, mkfs_ext4, split_counters
 from bench.lib.rounds import furthest
 from bench.lib.sides import (
     build_kernels,
@@ -17,7 +17,6 @@ from bench.lib.sides import (
 )
 from bench.lib.symbols import clock_functions, functions_of
 from common import die, step
-from guest import hashstats_file
 
 BLOCKS = {"1k": 1024, "4k": 4096}
 PHASES = (
@@ -35,7 +34,6 @@ PHASES = (
 SHORT = {"cold-list": "cold_ls", "warm-list": "warm_ls", "reread-list": "reread_ls"}
 # Phases with a lookup for each operation, and those where the LRU has it.
 LOOKUPS = {"atomic": ("follow", "follow-one"), "sleeping": ("readlink", "readlink-one")}
-TOGETHER = "follow-together"
 # All that is looked up is there.
 WARM = ("warm-list", "reread-list", "setxattr", "follow", "readlink")
 DISK = "512M"
@@ -44,7 +42,6 @@ MEMORY = "1G"
 APPEND = "nokaslr"
 SECONDS = 300
 DIR_FILES = 500
-CPUS = 4
 
 BUFFERS = ("fs/buffer.o", "fs/buffer_hash.o")
 PAGE_CACHE = {
@@ -82,10 +79,8 @@ BENCH = Benchmark(
     seconds=(90, 480, 7200),
     loads=LOADS,
     figures=(
-        Figure("*_contentions_*", "contentions", NOISY),
         Figure("*_acquisitions_*", "acquisitions", EXACT),
         Figure("insn_*", "ratio", NEAR),
-        Figure("*_rate_*", "share", EXACT),
     ),
 )
 
@@ -103,8 +98,6 @@ def measure(result, load):
             count(result, size, load, name, kind, kernels[kind])
         for kind, kernel in counting.items():
             count_locks(result, size, load, kind, kernel)
-            count_contentions(result, size, load, kind, kernel)
-        count_hits(result, size, load, kernels["ours"])
     figures(result)
 
 
@@ -134,7 +127,7 @@ def options(append=APPEND):
     return {"mem": MEMORY, "append": append, "programs": ["mkfs.ext4"], "timeout": SECONDS}
 
 
-def parse(output, phases=PHASES):
+def parse(output):
     """A dict for each phase: what metadata printed, counters as text."""
     reports = []
     for group in output.split("phase: ")[1:]:
@@ -144,15 +137,14 @@ def parse(output, phases=PHASES):
             {
                 "phase": said["phase"],
                 "operations": int(said["operations"]),
-                "seconds": float(said["seconds"]),
                 "counters": counters,
             }
         )
     found = [str(one["phase"]) for one in reports]
-    if found != list(phases):
+    if found != list(PHASES):
         die(
             f"the guest reported the phases {' '.join(found) or 'none'}; "
-            f"expected {' '.join(phases)}"
+            f"expected {' '.join(PHASES)}"
         )
     return reports
 
@@ -265,64 +257,6 @@ def count_locks(result, size, load, kind, kernel):
         )
 
 
-def count_contentions(result, size, load, kind, kernel):
-    with step(f"contention on i_private_lock, {size}, {kind}"):
-        # These kernels have no static keys: see harness/guest/accelerator.py.
-        output = run_guest(
-            result,
-            f"contentions-{kind}",
-            kernel,
-            script(size, load.locks, load.locks, load.links, f"-p -j {CPUS}"),
-            cpus=CPUS,
-            parallel=True,
-            **options(),
-        )
-    (one,) = parse(output, (TOGETHER,))
-    found = lockstat.parse(one["counters"], PRIVATE_LOCK)
-    result.run(
-        "contentions",
-        kernel=kind,
-        blocks=size,
-        operations=one["operations"],
-        acquisitions=sum(taken for taken, _ in found),
-        contentions=sum(met for _, met in found),
-    )
-
-
-def count_hits(result, size, load, kernel):
-    with step(f"hits, {size}, series"):
-        output = run_guest(
-            result,
-            "hits-ours",
-            kernel,
-            script(size, load.files, load.sets, load.links, "-c"),
-            cpus=1,
-            **options(),
-        )
-    reports = parse(output)
-    for one in reports:
-        result.run(
-            "hits",
-            blocks=size,
-            phase=one["phase"],
-            operations=one["operations"],
-            **counted(one["counters"]),
-        )
-
-
-def counted(text):
-    """What the kernel counted of the table and of the LRU before it."""
-    buffer: dict = hashstats_file.parse(text).get("buffer", {})
-    for label in ("lookups", "hits", "cache-hits"):
-        if label not in buffer:
-            die(f"/proc/hashstats shows no {label} of buffer while counting is on")
-    return {
-        "lookups": int(buffer["lookups"]),
-        "hits": int(buffer["hits"]),
-        "cache_hits": int(buffer["cache-hits"]),
-    }
-
-
 # Figures.
 
 
@@ -382,7 +316,6 @@ def figures(result):
                 / mean(result, kernel_insns, "base", **wanted),
             )
             result.figure(f"insn_aa_ratio_{short(phase)}_{size}", same_again(result, **wanted))
-        hit_figures(result, size)
     result.figure("insn_ratio_cold_ls", result.value("insn_ratio_cold_ls_1k"))
 
 
@@ -417,11 +350,6 @@ def lock_figures(result):
                 f"{name}_lock_acquisitions_per_lookup{end}",
                 max(per_lookup(one, of) for one in runs),
             )
-        runs = result.runs("contentions", kernel=kind)
-        result.figure(
-            f"private_lock_contentions_per_follow{end}",
-            sum(one["contentions"] for one in runs) / sum(one["operations"] for one in runs),
-        )
     if not result.value("private_lock_acquisitions_per_lookup_base"):
         die(
             "/proc/lock_stat shows no acquisition of i_private_lock while "
@@ -437,19 +365,3 @@ def same_again(result, **wanted):
         if all(pair):
             ratios.append(pair[1][0]["kernel_insns"] / pair[0][0]["kernel_insns"])
     return furthest(ratios)
-
-
-def hit_rates(one):
-    """Of the LRU, and of the table after a miss; None without lookups."""
-    asked = one["cache_hits"] + one["lookups"]
-    return (
-        one["cache_hits"] / asked if asked else None,
-        one["hits"] / one["lookups"] if one["lookups"] else None,
-    )
-
-
-def hit_figures(result, size):
-    for one in result.runs("hits", blocks=size):
-        for name, rate in zip(("lru", "table"), hit_rates(one)):
-            if rate is not None:
-                result.figure(f"{name}_hit_rate_{short(one['phase'])}_{size}", rate)

@@ -23,11 +23,6 @@
  *   readlink-one  as many of one link
  *   remove        removes the files and their directories
  *
- * or, with -j, one phase alone:
- *
- *   follow-together   processes that all follow all links at the same time, each
- *                     from another one on
- *
  * What is done is a function of the arguments alone. An emulator that knows the
  * markers counts what is executed in each phase, in their order. Making the
  * links and removing them is not part of a phase.
@@ -38,7 +33,6 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -56,16 +50,7 @@
 /* More than the 59 bytes that an inode of ext4 has room for. */
 #define DETOUR		"./././././././././././././././././././././././././././././././target"
 #define LRU		16	/* buffers that a CPU remembers */
-
-/* What is set back before a phase, and printed after it. */
-struct counters {
-	const char *path;
-	const char *reset;	/* is written to it */
-	const char *lines;	/* only those with this text, NULL: all */
-};
-
-static const struct counters hashstats = { "/proc/hashstats", "reset", NULL };
-static const struct counters lock_stat = { "/proc/lock_stat", "0", "i_private_lock" };
+#define LOCK_STAT	"/proc/lock_stat"
 
 static struct {
 	const char *dir;
@@ -73,9 +58,7 @@ static struct {
 	unsigned int dir_files;	/* of one directory */
 	unsigned int sets;
 	unsigned int links;
-	unsigned int procs;	/* 0: the phases of one process */
-	unsigned int follows;	/* of all of these processes */
-	const struct counters *counters;
+	int locks;	/* print LOCK_STAT after each phase */
 } opt = { .files = 1000, .dir_files = 500, .sets = 1000, .links = 1000 };
 
 static void drop(const char *what)
@@ -260,32 +243,6 @@ static void follow_one(void)
 		follow_link(0);
 }
 
-static void start_follower(unsigned int proc)
-{
-	unsigned int i, first = (unsigned long long)proc * opt.links / opt.procs;
-	pid_t pid = fork();
-
-	if (pid < 0)
-		fail("fork", "");
-	if (pid)
-		return;
-	for (i = 0; i < opt.links; i++)
-		follow_link((first + i) % opt.links);
-	_exit(0);
-}
-
-static void follow_together(void)
-{
-	unsigned int proc;
-	int status;
-
-	for (proc = 0; proc < opt.procs; proc++)
-		start_follower(proc);
-	for (proc = 0; proc < opt.procs; proc++)
-		if (wait(&status) < 0 || status)
-			exit(1);
-}
-
 static void read_links(void)
 {
 	unsigned int i;
@@ -362,44 +319,32 @@ static const struct phase {
 	{ "remove",       &opt.files, sync,          remove_all     },
 };
 
-static const struct phase together = {
-	"follow-together", &opt.follows, warm_links, follow_together
-};
-
 static void run(const struct phase *phase)
 {
-	double begin, seconds;
-
 	phase->prepare();
 	/* What was dropped is freed after a grace period: not in the phase. */
 	usleep(200000);
-	if (opt.counters)
-		write_text(opt.counters->path, opt.counters->reset);
-	begin = now();
+	if (opt.locks)
+		write_text(LOCK_STAT, "0");
 	mark(OPEN(1));
 	phase->work();
 	mark(CLOSE(1));
-	seconds = now() - begin;
-	printf("phase: %s\noperations: %u\nseconds: %.6f\n", phase->name,
-	       *phase->operations, seconds);
-	if (opt.counters)
-		print_file("counters", opt.counters->path, opt.counters->lines);
+	printf("phase: %s\noperations: %u\n", phase->name, *phase->operations);
+	if (opt.locks)
+		print_file("counters", LOCK_STAT, "i_private_lock");
 	fflush(stdout);
 }
 
 static const char help[] =
-	"usage: metadata DIR [-n FILES] [-d FILES] [-x SETS] [-l LINKS] [-j PROCESSES]\n"
-	"                [-c | -p]\n"
+	"usage: metadata DIR [-n FILES] [-d FILES] [-x SETS] [-l LINKS] [-p]\n"
 	"  -d is how many files a directory has\n"
-	"  -j lets that many processes follow the links at once, and does nothing else\n"
-	"  -c prints /proc/hashstats after each phase\n"
 	"  -p prints how often i_private_lock was taken, from /proc/lock_stat\n";
 
 static void arguments(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "n:d:x:l:j:cp")) != -1) {
+	while ((c = getopt(argc, argv, "n:d:x:l:p")) != -1) {
 		if (c == 'n')
 			opt.files = to_number("-n", optarg, 1, 1000000);
 		else if (c == 'd')
@@ -408,19 +353,14 @@ static void arguments(int argc, char **argv)
 			opt.sets = to_number("-x", optarg, 1, 100000000);
 		else if (c == 'l')
 			opt.links = to_number("-l", optarg, 1, 1000000);
-		else if (c == 'j')
-			opt.procs = to_number("-j", optarg, 1, 1000);
-		else if (c == 'c')
-			opt.counters = &hashstats;
 		else if (c == 'p')
-			opt.counters = &lock_stat;
+			opt.locks = 1;
 		else
 			usage(help);
 	}
 	if (optind + 1 != argc)
 		usage(help);
 	opt.dir = argv[optind];
-	opt.follows = opt.procs * opt.links;
 	if (opt.links <= LRU) {
 		fprintf(stderr, "metadata: -l %u: accepted: more than the %d of an LRU\n",
 			opt.links, LRU);
@@ -428,27 +368,17 @@ static void arguments(int argc, char **argv)
 	}
 }
 
-static void run_all(void)
+int main(int argc, char **argv)
 {
 	unsigned int i;
 
-	for (i = 0; i < sizeof(phases) / sizeof(*phases); i++)
-		run(&phases[i]);
-}
-
-int main(int argc, char **argv)
-{
 	arguments(argc, argv);
 	if (chdir(opt.dir))
 		fail("chdir", opt.dir);
-	if (opt.counters == &hashstats)
-		write_text(hashstats.path, "on");
 	make_dir("files");
 	make_links();
-	if (opt.procs)
-		run(&together);
-	else
-		run_all();
+	for (i = 0; i < sizeof(phases) / sizeof(*phases); i++)
+		run(&phases[i]);
 	remove_links();
 	remove_dir("files");
 	return 0;

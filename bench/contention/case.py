@@ -8,11 +8,7 @@ import statistics
 from bench.lib import usermode
 from bench.lib.benchmark import NOISY, Benchmark, Figure
 from bench.lib.rounds import alternate, run_turns
-from bench.lib.sides import note_kernels
 from common import die
-from guest import uml
-from kernel import variants
-from series import compose
 
 CONFIG = (
     "CONFIG_SMP=y\nCONFIG_NR_CPUS=16\nCONFIG_BLOCK=y\nCONFIG_BLK_DEV=y\nCONFIG_BLK_DEV_RAM=y\n"
@@ -53,7 +49,7 @@ def measure(result, load):
     cpus = min(16, len(os.sched_getaffinity(0)))
     if cpus < 2:
         die("bench-contention: this machine has one processor; two or more are needed")
-    kernels = note_kernels(result, build_all())
+    kernels = usermode.kernels(result, "contention", [CONFIG], [OURS])
     append = [f"contention_bench.milliseconds={milliseconds}", f"ncpus={cpus}", "seccomp=on"]
     run_turns(
         "contend for tables",
@@ -63,18 +59,9 @@ def measure(result, load):
     figures(result, cpus)
 
 
-def build_all():
-    """{kernel: build}"""
-    base, ours = variants.base_commit(), compose.compose()
-    return {
-        name: uml.kernel("contention", f"contention-{name}", commit, fragments=[config])
-        for name, commit, config in (("base", base, CONFIG), ("ours", ours, OURS))
-    }
-
-
 def one_run(result, kernels, side, append, number, cpus):
     """Run one kernel, which does all operations with 1 to `cpus` threads, and ends."""
-    kernel = kernels["ours" if side == "ours" else "base"]
+    kernel = kernels["patched" if side == "ours" else "base"]
     output = usermode.run(result, side, kernel, MIB, append, LIMIT)
     result.run("contention", side=side, round=number, cases=parse(output, cpus))
 

@@ -7,11 +7,8 @@ from bench.lib import record, usermode
 from bench.lib.benchmark import EXACT, NOISY, Benchmark, Figure
 from bench.lib.jobs import PAGE_HASH
 from bench.lib.rounds import run_turns
-from bench.lib.sides import note_kernels
 from common import die
 from guest import uml
-from kernel import variants
-from series import compose
 
 OURS = "CONFIG_PAGE_HASH=y\n"
 # {part: {side: (kernel, words for its command line)}}.  "again" is the base
@@ -80,21 +77,12 @@ BENCH = Benchmark(
 
 def measure(result, load):
     """Measure, compute the figures and print the tables."""
-    kernels = note_kernels(result, build_all())
+    kernels = usermode.kernels(result, "index", ours=[OURS])
     for part, (rounds, sizes, settings) in load.items():
         time_part(result, kernels, part, rounds, sizes, settings)
     result.machine(huge_pages=all(one["huge_pages"] for one in result.data["runs"]))
     figures(result)
     draw(result)
-
-
-def build_all():
-    """{kernel: build}"""
-    base, ours = variants.base_commit(), compose.compose()
-    return {
-        name: uml.kernel("index", f"index-{name}", commit, fragments=config)
-        for name, commit, config in (("base", base, []), ("patched", ours, [OURS]))
-    }
 
 
 def time_part(result, kernels, part, rounds, sizes, settings):

@@ -5,11 +5,29 @@ import re
 from collections.abc import Sequence
 
 from bench.lib.record import Result
+from bench.lib.sides import note_kernels
 from common import die
 from guest import uml
-from kernel import build
+from kernel import build, variants
+from kernel.kconfig import Fragment
+from series import compose
 
 REFUSED = re.compile(r"^hash_entries.*", re.M)
+
+
+def kernels(
+    result: Result, bench: str, base: Sequence[Fragment] = (), ours: Sequence[Fragment] = ()
+) -> dict[str, build.Build]:
+    """Both kernels with a benchmark built in, noted in the result."""
+    sides = {
+        "base": (variants.base_commit(), base),
+        "patched": (compose.compose(), ours),
+    }
+    built = {
+        name: uml.kernel(bench, f"{bench}-{name}", commit, fragments=fragments)
+        for name, (commit, fragments) in sides.items()
+    }
+    return note_kernels(result, built)
 
 
 def run(

@@ -7,11 +7,8 @@ import statistics
 from bench.lib import usermode
 from bench.lib.benchmark import NOISY, Benchmark, Figure
 from bench.lib.rounds import run_turns, same_again
-from bench.lib.sides import note_kernels
 from common import die
 from guest import uml
-from kernel import variants
-from series import compose
 
 # ext2 selects the cache; nothing is mounted.
 CACHE = "CONFIG_BLOCK=y\nCONFIG_EXT2_FS=y\nCONFIG_EXT2_FS_XATTR=y\n"
@@ -45,7 +42,7 @@ BENCH = Benchmark(
 
 def measure(result, load):
     """Measure, compute the figures and print the tables."""
-    kernels = note_kernels(result, build_all())
+    kernels = usermode.kernels(result, "mbcache", [CACHE], [CACHE])
     rounds, samples = load
     evicted = 4 * uml.cache_mb()
     settings = [f"mbcache_bench.samples={samples}", f"mbcache_bench.evict_mb={evicted}"]
@@ -59,15 +56,6 @@ def measure(result, load):
         evicted_mb=evicted, huge_pages=all(one["huge_pages"] for one in result.runs("mbcache"))
     )
     figures(result)
-
-
-def build_all():
-    """{kernel: build}"""
-    base, ours = variants.base_commit(), compose.compose()
-    return {
-        name: uml.kernel("mbcache", f"mbcache-{name}", commit, fragments=[config])
-        for name, commit, config in (("base", base, CACHE), ("patched", ours, CACHE))
-    }
 
 
 def one_run(result, kernels, side, settings, number):
