@@ -16,9 +16,10 @@ def lines(head, rows, judged, terminal, unwanted=()):
     unwanted	heads of columns that are left out first on a narrow terminal
     """
     # A column that says nothing of any table takes room from those that do.
-    empty = [all(row[at] == "-" for row in rows) for at in range(len(head))]
+    inner = range(1, len(head) - 1)
+    empty = {at for at in inner if rows and all(row[at] == "-" for row in rows)}
     head, *rows = (
-        [cell for cell, no in zip(row, empty) if not (no and rows)] for row in (head, *rows)
+        [cell for at, cell in enumerate(row) if at not in empty] for row in (head, *rows)
     )
     gap, cells = fitted(head, [head, *rows], terminal.width, unwanted)
     result = [terminal.colour(gap.join(cells[0]).rstrip(), "bold")]

@@ -292,9 +292,8 @@ def test_demo_needs_nothing_else():
 
 @pytest.mark.parametrize("version", ["3.9", "3.10", "3.13"])
 def test_each_python_runs_all_modules(version, tmp_path):
-    python = shutil.which(f"python{version}") or next(
-        map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python3")), None
-    )
+    places = map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
+    python = next(places, None) or shutil.which(f"python{version}")
     if not python:
         pytest.skip(f"no Python {version} here")
     words = "import sys, importlib, pkgutil; sys.path.insert(0, sys.argv[1]); import hashstats_tool"

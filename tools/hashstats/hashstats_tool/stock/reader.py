@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A core file to the text of /proc/hashstats."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import sys
@@ -38,7 +40,7 @@ RELEASE = "/proc/sys/kernel/osrelease"
 COMMAND_LINE = "/proc/cmdline"
 PATIENCE = 1.0  # seconds without a sign of life
 
-opened: dict[tuple, "Source"] = {}
+opened: dict[tuple, Source] = {}
 
 
 def read(path, shown, symbols=None, names=()):
