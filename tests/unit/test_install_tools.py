@@ -59,12 +59,6 @@ def installed(tmp_path):
     return tmp_path / "opt/own"
 
 
-def test_it_runs_by_a_link_to_the_link(installed, tmp_path):
-    link = tmp_path / "hs"
-    link.symlink_to(installed / "bin/hashstats")
-    works(link, installed / "share/doc/boothash-tools/samples/citi-1.hashstats")
-
-
 def test_it_can_be_moved(installed, tmp_path):
     """The link in bin is relative, so that DESTDIR is only for the building."""
     moved = tmp_path / "moved"
@@ -151,12 +145,6 @@ def test_uninstall_leaves_nothing_of_ours(installed, tmp_path):
     assert paths(installed) == {"bin/other"}
     assert not (installed / "share/hashstats").exists()
     assert not (installed / "share/doc/boothash-tools").exists()
-
-
-def test_prefix_must_be_absolute(tmp_path):
-    done = make("install-tools", PREFIX="own")
-    assert done.returncode == 2
-    assert "boothash: PREFIX=own: not absolute" in done.stderr
 
 
 def test_no_permission_is_one_line(tmp_path):

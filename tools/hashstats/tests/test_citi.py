@@ -108,35 +108,6 @@ def test_sample_has_the_paper_s_head(number):
     assert round(100 * table["hits"] / table["lookups"]) == paper.hit_rate
 
 
-@every
-def test_what_we_reckoned_is_what_the_kernel_would(number):
-    table = Parsed(number)
-    n, m = table["objects"], table["buckets"]
-    assert table["used-expected"] == pytest.approx(m * (1 - (1 - 1 / m) ** n), abs=0.001)
-    assert table["nodes-per-hit-expected"] == pytest.approx(1 + (n - 1) / (2 * m), abs=0.001)
-    lengths = [
-        length
-        for size, (_, buckets, _, _) in enumerate(table.rows[:-1])
-        for length in [size] * buckets
-    ]
-    lengths += long_chains(table)
-    assert len(lengths) == m and sum(lengths) == n
-    squares = sum(length**2 for length in lengths)
-    assert table["nodes-per-hit"] == pytest.approx((squares + n) / 2 / n, abs=0.001)
-    assert table["variance-over-mean"] == pytest.approx(
-        (squares / m - (n / m) ** 2) / (n / m), abs=0.001
-    )
-
-
-def long_chains(table):
-    """The chains of row >15, as alike as the longest one allows."""
-    _, buckets, objects, _ = table.rows[-1]
-    if not buckets:
-        return []
-    each, rest = divmod(objects - table["longest"], buckets - 1)
-    return [table["longest"]] + [each + 1] * rest + [each] * (buckets - 1 - rest)
-
-
 # --- what the tool makes of them ----------------------------------------------
 
 
@@ -154,55 +125,6 @@ def test_tool_gives_the_verdict_of_a_reader(number):
     assert told(number)["verdict"] in VERDICT[number]
     shown = said("show", "-f", sample(number))
     assert re.search(rf"\b{told(number)['verdict']}\b", shown)
-
-
-def used(number):
-    table = told(number)
-    return table["used"] / table["buckets"]
-
-
-def load(number):
-    table = told(number)
-    return table["objects"] / table["buckets"]
-
-
-def reached(number, size):
-    return next(
-        row["sum_pct"] for row in told(number)["histogram"] if str(row["size"]) == str(size)
-    )
-
-
-def test_histogram_1_in_the_words_of_the_paper():
-    # "less than twenty-six percent utilized (...) gives us 0.26471"
-    assert used(1) == pytest.approx(0.26471, abs=0.000005)
-    # "28% of all buffers (...) 8 or fewer, and 42% (...) 15 or fewer"
-    assert (reached(1, 8), reached(1, 15)) == (28, 42)
-    # "the average bucket size (...) should be about 3"
-    assert load(1) == pytest.approx(2.27, abs=0.005)
-    assert told(1)["longest"] == 116
-
-
-def test_histogram_2_in_the_words_of_the_paper():
-    # "Eighty-five percent (...) in buckets with more than 15"
-    assert 100 - reached(2, 15) == 85
-    # "16167 empty buckets", "utilization of less than two percent"
-    assert told(2)["buckets"] - told(2)["used"] == 16167
-    assert used(2) < 0.02
-
-
-def test_histogram_3_in_the_words_of_the_paper():
-    # "the number of empty buckets is only 12.4%"
-    assert 100 * (1 - used(3)) == pytest.approx(12.4, abs=0.05)
-    # Of all sizes, most buffers are in buckets of 3, "our expected average".
-    rows = told(3)["histogram"]
-    assert max(rows, key=lambda row: row["objects"])["size"] in (3, "3")
-
-
-def test_histogram_5_in_the_words_of_the_paper():
-    # "on average, 37 other objects"
-    assert int(load(5)) - 1 == 37
-    assert told(5)["used"] == told(5)["buckets"] == 256
-    assert told(5)["hit_rate"] == pytest.approx(0.03)
 
 
 def test_advice_for_the_inodes_of_the_paper():

@@ -2,7 +2,6 @@
 """hashstats: forms of the command line, what it suggests, its exit status."""
 
 import errno
-import json
 import os
 import subprocess
 import sys
@@ -138,28 +137,6 @@ def test_quiet_prints_no_notes():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.fixture
-def dashed(tmp_path, monkeypatch):
-    """A file whose name looks like an option, in the current folder."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "-x.hs").write_text(GOOD)
-
-
-@pytest.mark.parametrize(
-    "words", [["show", "-f", "-x.hs"], ["diff", "-x.hs", AFTER], ["diff", AFTER, "-x.hs"]], ids=str
-)
-def test_name_that_looks_like_an_option(words, dashed):
-    done = hashstats(*words)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "; write ./-x.hs for the file of this name; accepted: see" in done.stderr
-
-
-def test_two_dashes_end_the_options(dashed):
-    assert said("diff", "--", "-x.hs", "-x.hs") == said("diff", "./-x.hs", "./-x.hs")
-    assert said("diff", "--all", "--", "-x.hs", "-", "dentry", text=GOOD) == "1 table unchanged\n"
-    assert hashstats("diff", AFTER, "--", "--all").stderr.startswith("hashstats: ./--all: no such")
-
-
 @pytest.mark.parametrize("text,status", [(GOOD, 0), (BAD, 1), ("nonsense\n", 2)], ids=str)
 def test_quiet_is_for_the_status(text, status):
     done = hashstats("-q", "--check", "-f", "-", text=text)
@@ -268,18 +245,6 @@ def test_a_kernel_that_refuses_names_shows_all_tables(kernel, monkeypatch):
     kernel.write_text(file(table("uid", 8, 1), table("dentry", 8, 1)))
     monkeypatch.setattr(os, "write", refuse)
     assert sources.read(str(kernel), ["uid"]) == kernel.read_bytes()
-
-
-def test_json_keeps_the_order_of_the_kernel():
-    text = file(table("uid", 8, 1), table("dentry", 0, 0, 0, 0, 0, 0, 0, 64))
-    assert said("-j", "-f", "-", text=text) == said("json", "-f", "-", text=text)
-    assert said("-j", "--sort", "verdict", "-f", "-", text=text) != said("-j", "-f", "-", text=text)
-
-
-def test_json_tells_whether_it_counts():
-    for word, value in (("on", True), ("off", False)):
-        document = json.loads(said("-j", "-f", "-", text=file(table("uid", 8), counting=word)))
-        assert document["counting"] is value
 
 
 def test_example_of_the_page_for_administrators():

@@ -499,13 +499,6 @@ def test_skipped_with_a_note(name, saved):
         assert "version" in said
 
 
-def test_one_note_for_a_field_of_many_tables(saved):
-    text = re.sub("^buckets: ", "colour: blue\nbuckets: ", GOOD, flags=re.MULTILINE)
-    done = hashstats("show", "-f", saved(text.encode()))
-    assert done.returncode == 0
-    assert done.stderr.decode().count("colour") == 1
-
-
 def test_notes_are_short(saved):
     """What a kernel's memory had and did not have is free text."""
     text, _ = add("counting", *(f"{label}: {'x' * 5000}" for label in ("kernel", "not-read")))
@@ -567,86 +560,6 @@ def test_recording_where_one_copy_is_wanted(command, saved):
 
 
 # --- well formed, and yet odd ----------------------------------------------------
-
-EMPTY = "\n".join(
-    [
-        "name: odd",
-        "buckets: 0",
-        "bytes: 0",
-        "sized-by: off",
-        "objects: 0",
-        "used: 0",
-        "longest: 0",
-        *rows(),
-        "",
-    ]
-)
-ODD = {
-    "histogram of no buckets": "version: 1\ncounting: on\n\n" + EMPTY,
-    "table of no bytes": value("bytes", "0")[0],
-    "less bytes than buckets": value("bytes", "7")[0],
-    "no objects, all the rest": "\n".join(
-        [
-            "version: 1",
-            "counting: on",
-            "",
-            "name: dentry",
-            "buckets: 4",
-            "bytes: 32",
-            "sized-by: memory",
-            "objects: 0",
-            "used: 0",
-            "longest: 0",
-            "nodes-per-hit: 0.000",
-            "lookups: 0",
-            "hits: 0",
-            "hit-rate: 0.000",
-            *rows(4),
-            "",
-        ]
-    ),
-    "largest table": GOOD.replace(
-        "buckets: 256\nbytes: 6144", f"buckets: {2**63}\nbytes: {2**64 - 1}"
-    ),
-    "one bucket": "\n".join(
-        [
-            "version: 1",
-            "counting: off",
-            "",
-            "name: dentry",
-            "buckets: 1",
-            "bytes: 8",
-            "sized-by: minimum",
-            "objects: 1",
-            "used: 1",
-            "longest: 1",
-            *rows(0, 1),
-            "",
-        ]
-    ),
-}
-ODD_COMMANDS = {
-    "show": [],
-    "hist": ["odd", "dentry"],
-    "json": [],
-    "openmetrics": [],
-    "report": [],
-    "advise": ["--budget", "1"],
-}
-
-
-@pytest.mark.parametrize("command", ODD_COMMANDS)
-@pytest.mark.parametrize("name", ODD)
-def test_odd_but_well_formed(name, command, main, saved, capsys):
-    """A result or a complaint, never a traceback."""
-    path = saved(ODD[name].encode())
-    words = ODD_COMMANDS[command]
-    if command == "hist":
-        words = words[:1] if "name: odd" in ODD[name] else words[1:]
-    status = main([command, *words, "-f", path])
-    said = capsys.readouterr().err
-    assert (status, said.count("\n")) in ((0, 0), (2, 1)), said
-
 
 # --- no line is needed without the tool saying so -----------------------------
 

@@ -17,7 +17,7 @@ import zlib
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from prometheus_client import parser as classic
 from prometheus_client.openmetrics import parser
@@ -29,7 +29,6 @@ from toyhashstats import FOLDER, SAMPLES
 pytestmark = pytest.mark.long
 
 SECONDS = 600
-FAULT_SECONDS = 300
 LONGEST_LINE = 1000  # that the tool prints on standard error
 DRAWS = "/usr/bin/python3"  # Debian's python3-matplotlib is for this one
 
@@ -195,7 +194,8 @@ def check(words, done, terminal=False):
     assert done.status in ((0, 1, 2) if "--check" in words else (0, 2)), (words, done.status)
     text = done.out.decode()
     assert (CONTROL.sub("", text) if terminal else text.replace("\n", "")).isprintable(), text
-    if complaint(done) and not {*PRINTS_FIRST} & {*words}:
+    # Without a table, --check complains behind the output.
+    if complaint(done) and not {*PRINTS_FIRST} & {*words} and "no table was read" not in done.err:
         assert text == ""
 
 
@@ -296,21 +296,13 @@ def fuzz(test, strategy, seconds, ours=OURS):
         seed(number)(ours(given(strategy)(counted)))()
 
 
-@pytest.fixture(name="start")
-def start_fixture(tmp_path):
-    """Start the tool, or one with a fault in it."""
+@pytest.fixture
+def start():
+    """Start the tool."""
     started = []
 
-    def start(file=None, right="", wrong="", **options):
-        folder = FOLDER
-        if file:
-            folder = tmp_path / "faulty"
-            shutil.copytree(FOLDER, folder)
-            path = folder / "hashstats_tool" / file
-            text = path.read_text()
-            assert text.count(right) == 1
-            path.write_text(text.replace(right, wrong))
-        started.append(Tool(folder, **options))
+    def start(**options):
+        started.append(Tool(FOLDER, **options))
         return started[-1]
 
     yield start
@@ -444,39 +436,3 @@ def test_pictures_are_whole(start, tmp_path, monkeypatch):
     count = fuzz(check_pictures(start(python=DRAWS), tmp_path), st.data(), SECONDS)
     print(f"{count} sets of pictures")
     assert count > SECONDS / 50
-
-
-# --- faults that each of these finds ------------------------------------------------
-
-FAST = settings(OURS, phases=[Phase.generate])
-FAULTS = {
-    "control characters": ("reading.py", "if not text.isprintable():", "if 0:", "isprintable"),
-    "long number": ("reading.py", 'r"0|[1-9][0-9]{0,19}"', 'r"[0-9]+"', "ValueError"),
-    "no buckets": ("verdicts.py", "self.kind != OFF and table.rows", "table.rows", "ZeroDivision"),
-    "no numbers": ("jsonout.py", '"load": judged.load', '"load": float("nan")', "no JSON"),
-    "endless": ("sizing.py", "return False\n        min", "continue\n        min", "did not end"),
-    "torn recording": ("recording.py", '"=== %.3f', '"==  %.3f', "expected '=== "),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_fault_is_found(fault, start, tmp_path):
-    file, right, wrong, sign = FAULTS[fault]
-    tool = start(file, right, wrong, patience=3)
-    with pytest.raises(AssertionError, match=sign):
-        fuzz(check_calls(tool, tmp_path), st.data(), FAULT_SECONDS, FAST)
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ('.replace(b" \\n", b"\\n")', '.replace(b"&lt;", b"<")'),
-        ("dpi=DPI)\n    return stream.getvalue()", "dpi=DPI)\n    return stream.getvalue()[:-9]"),
-    ],
-    ids=["text that is no text", "cut off"],
-)
-def test_fault_of_a_picture_is_found(right, wrong, start, tmp_path, monkeypatch):
-    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "matplotlib"))
-    tool = start("pictures.py", right, wrong, python=DRAWS)
-    with pytest.raises((AssertionError, ElementTree.ParseError, struct.error)):
-        fuzz(check_pictures(tool, tmp_path), st.data(), FAULT_SECONDS, FAST)

@@ -50,13 +50,6 @@ def test_full_device_is_one_line(command, call):
     corpus.complaint(call(command, '"$@" > /dev/full'))
 
 
-@pytest.mark.parametrize("words", ["help", "help show", "watch --help", "--version"])
-def test_full_device_is_told_for_help_too(words):
-    line = f'"$0" "$1" {words} > /dev/full'
-    done = subprocess.run(["sh", "-c", line, sys.executable, corpus.TOOL], capture_output=True)
-    corpus.complaint(done)
-
-
 @every_command
 def test_closed_output_is_one_line(command, call):
     corpus.complaint(call(command, '"$@" >&-'))
@@ -87,17 +80,6 @@ def test_standard_error_that_takes_nothing(place):
     )
     os.close(error)
     assert (done.returncode, done.stdout) == (2, b"")
-
-
-def test_recording_that_is_cut(tmp_path):
-    """A write may take a part of what it is given, which is no error yet."""
-    copy = tmp_path / "copy"
-    copy.write_text(corpus.GOOD)
-    done = corpus.hashstats(
-        *("record", "-n", "1", "-t", "0.1", "-o", str(tmp_path / "new"), "-f", str(copy)),
-        wrapper=["prlimit", "--fsize=300"],
-    )
-    assert corpus.complaint(done) == f"hashstats: {tmp_path / 'new'}: File too large\n"
 
 
 def test_full_disk_ends_a_recording_with_a_report(tmp_path):
@@ -175,12 +157,3 @@ def test_device_is_written_to(words, minor, status, tmp_path):
     done = hashstats(*words, node, text=CROWDED)
     assert (done.returncode, done.stderr.count("\n")) == (status, bool(status))
     assert stat.S_ISCHR(node.stat().st_mode) and os.listdir(tmp_path) == ["node"]
-
-
-def test_link_to_standard_output(tmp_path):
-    """As /dev/stdout, which no test may put at risk."""
-    link = tmp_path / "stdout"
-    link.symlink_to("/proc/self/fd/1")
-    words = ["openmetrics", "-f", "-"]
-    assert said(*words, "-o", link, text=CROWDED) == said(*words, text=CROWDED)
-    assert link.is_symlink()

@@ -352,11 +352,6 @@ def test_a_flat_dump(tmp_path):
     assert "accepted: what `makedumpfile -R` makes of it" in refused("show", "-f", path)
 
 
-def test_options_that_exclude_each_other(tmp_path):
-    line = refused("show", "--core", tmp_path / "x", "--source", "proc")
-    assert "--core and --source proc; accepted: one of them" in line
-
-
 @pytest.mark.parametrize("command", [["show"], ["hist", "inode"], ["diff", AFTER]], ids=str)
 def test_a_file_and_a_core_exclude_each_other(command, tmp_path):
     core, _ = ToyCore().usual().files(tmp_path)
@@ -380,10 +375,6 @@ def test_symbols_are_for_a_core_only(words, tmp_path):
 def test_symbols_for_a_core_that_hist_reads(toy):
     _, core, *symbols = toy(ToyCore().usual())
     assert hashstats("hist", "inode", "-f", core, *symbols).returncode == 0
-
-
-def test_proc_is_asked_for_and_not_there():
-    assert "/proc/hashstats: no such file" in refused("show", "--source", "proc")
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -568,18 +559,6 @@ def test_the_catalog_has_each_table_once_a_version():
     for version in ((6, 1), (6, 6), (6, 12), (6, 16), (7, 0), (7, 3)):
         names = [entry.name for entry in catalog.TABLES if entry.holds(version)]
         assert len(names) == len(set(names)) and {"dentry", "inode", "futex", "udp"} <= {*names}
-
-
-def test_a_saved_copy_is_still_text(tmp_path, toy):
-    """What one command writes from a dump, another reads as any copy."""
-    from hashstats_tool.stock import reader
-
-    core, symbols = ToyCore().usual().files(tmp_path)
-    copy = tmp_path / "copy"
-    copy.write_bytes(reader.read(str(core), "vmcore", str(symbols)))
-    done = hashstats("show", "-f", copy)
-    assert done.returncode == 0 and "6.12.1-toy" in done.stderr
-    assert "unchanged" in said_of("diff", copy, copy)
 
 
 def test_a_name_spares_the_walks_of_other_tables(tmp_path):

@@ -146,16 +146,6 @@ def test_control_z(saved):
         assert watched.ended() == 0
 
 
-def test_control_z_without_a_shell(saved):
-    """The kernel drops the signal, since nothing could continue the tool."""
-    with Watched("-n", "60", "-f", saved) as watched:
-        start = watched.until("dentry")
-        watched.press(b"\x1a")
-        watched.until("dentry", watched.until(re.escape(ENTERED), start))
-        watched.press(b"q")
-        assert watched.ended() == 0
-
-
 def test_control_c(saved):
     with Watched("-n", "60", "-f", saved) as watched:
         watched.until("dentry")
@@ -172,15 +162,6 @@ def test_changes_are_shown(saved):
         assert "+5096" in line and " 25.0 " in line  # 200 hits of 800
         watched.press(b"q")
         assert watched.ended() == 0
-
-
-def test_long_list_is_cut_to_the_screen(saved):
-    saved.write_text(file(*(table(f"table{n}", 8, 1) for n in range(40))))
-    with Watched("-n", "60", "-f", saved, lines=12) as watched:
-        watched.until(r"\.\. 31 more")
-        watched.press(b"q")
-        assert watched.ended() == 0
-        assert watched.text.count("\n") <= 12
 
 
 def test_window_that_changes(saved):
@@ -220,20 +201,6 @@ def test_in_a_pipe_it_appends(saved):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("TABLE") == 3 and "\x1b" not in done.stdout
     assert len(done.stdout.split("\n\n")) == 3
-
-
-def test_in_a_pipe_each_view_comes_at_once(saved):
-    process = subprocess.Popen(
-        [sys.executable, TOOL, "watch", "-n", "60", "-f", saved],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
-    lines = [process.stdout.readline() for _ in range(3)]
-    process.terminate()
-    process.wait(LIMIT)
-    process.stdout.close()
-    assert lines[2].startswith("dentry")
 
 
 def test_reader_that_leaves(saved):
