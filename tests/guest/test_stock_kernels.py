@@ -43,7 +43,10 @@ TABLES = {
     "merged": ("ksm_mm",),
     "huge": ("khugepaged_mm",),
     "futexes": ("futex",),
-    "sockets": ("tcp-established", "tcp-bind", "tcp_listen_portaddr_hash", "udp", "udp-hash2"),
+    "sockets": (
+        *("tcp-established", "tcp-bind", "tcp-bind2", "tcp_listen_portaddr_hash"),
+        *("udp", "udp-hash2"),
+    ),
     "groups": ("tcp_listen_portaddr_hash", "udp", "udp-hash2"),
     "namespace": ("tcp-established-net",),
     "waiting": ("dentry_lookup", "folio_wait"),

@@ -206,6 +206,7 @@ def sockets():
     return {
         "tcp-established": 100,
         "tcp-bind": 51,
+        "tcp-bind2": 51,
         "tcp_listen_portaddr_hash": 1,
         "udp": 70,
         "udp-hash2": 70,

@@ -32,6 +32,7 @@ REHASHED = ("inode", "mount", "mountpoint", "css_set", "uid", "dquot", "ucounts"
 # bhash follows the size of ehash; lhash2 has one of its own without thash_entries=.
 FOLLOWERS = {
     "tcp-bind": "tcp-established",
+    "tcp-bind2": "tcp-established",
     "tcp_listen_portaddr_hash": "tcp-established",
     "udp-hash2": "udp",
     "udp-hash4": "udp",

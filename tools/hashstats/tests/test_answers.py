@@ -25,7 +25,9 @@ SOCKETS = STRUCTS | {
     "sock": [("__sk_common", "sock_common", 0), ("sk_reuseport_cb", "*", 16)],
     "inet_listen_hashbucket": [("lock", "int", 0), ("nulls_head", "hlist_nulls_head", 8)],
     "inet_hashinfo": [("ehash", "*", 0), ("ehash_mask", "int", 8)]
-    + [("lhash2", "*", 16), ("lhash2_mask", "int", 24)],
+    + [("lhash2", "*", 16), ("lhash2_mask", "int", 24)]
+    + [("bhash", "*", 32), ("bhash2", "*", 40), ("bhash_size", "int", 48)],
+    "inet_bind_hashbucket": [("lock", "int", 0), ("chain", "hlist_head", 8)],
     "udp_hslot": [("head", "hlist_head", 0), ("count", "int", 8)],
     "udp_table": [("hash", "*", 0), ("hash2", "*", 8), ("mask", "int", 16)],
 }
@@ -100,7 +102,9 @@ def with_listeners(groups, structs=SOCKETS):
     core = ToyCore(types=btf(structs)).usual()
     base = sockets(core, [64, 3, 0, 0], groups, "nulls")
     ehash = struct.unpack_from("<Q", core.memory, core.symbols["tcp_hashinfo"] - BASE)[0]
-    core.store(struct.pack("<QIIQI", ehash, 3, 0, base, 3), "tcp_hashinfo")
+    binds = [sockets(core, lengths, [0] * 4, "hlist") for lengths in ([3, 0, 1, 0], [2, 2, 1, 0])]
+    data = struct.pack("<QIIQIIQQI", ehash, 3, 0, base, 3, 0, *binds, 4)
+    core.store(data, "tcp_hashinfo")
     return core
 
 
@@ -143,9 +147,10 @@ def with_udp(core):
     return core
 
 
-def test_udp_by_address_is_shown(read):
+def test_tables_by_address_are_shown(read):
     found = read(with_udp(with_listeners([0, 0, 0, 0])))
-    assert [found[name]["objects"] for name in ("udp", "udp-hash2")] == [2, 2]
+    names = ("udp", "udp-hash2", "tcp-bind", "tcp-bind2")
+    assert [found[name]["objects"] for name in names] == [2, 2, 4, 5]
 
 
 def test_tables_of_a_network_namespace_are_shown(read):

@@ -233,7 +233,9 @@ TABLES = (
     fixed("ksm_mm", "mm_slots_hash", ONE_WAY, KSM),
     fixed("khugepaged_mm", "mm_slots_hash", ONE_WAY, KHUGEPAGED),
     tcp("tcp-established", "ehash", "ehash_mask", "mask", ESTABLISHED),
-    tcp("tcp-bind", "bhash", "bhash_size", "number", BIND, beside=("inet_bind_hashbucket",)),
+    # By port, and by port and address.
+    tcp("tcp-bind", "bhash", "bhash_size", "number", BIND),
+    tcp("tcp-bind2", "bhash2", "bhash_size", "number", BIND),
     tcp("tcp_listen_portaddr_hash", "lhash2", "lhash2_mask", "mask", LISTEN, same=LISTENERS),
     # By port, for bind() and multicast; received packets use the next two.
     udp("udp", "hash", UDP, same=BY_PORT),
@@ -297,6 +299,7 @@ KEYS = {
     "tcp-established": Keys("sock", "__sk_common.skc_nulls_node", SOCKET),
     "tcp_listen_portaddr_hash": Keys("sock", "__sk_common.skc_nulls_node", SOCKET[:1]),
     "tcp-bind": Keys("inet_bind_bucket", "node", (("port", "number", "port"),)),
+    "tcp-bind2": Keys("inet_bind2_bucket", "node", (("port", "number", "port"),)),
     "udp": Keys("sock", "__sk_common.skc_node", SOCKET),
     "udp-hash2": Keys("sock", "__sk_common.skc_portaddr_node", SOCKET),
     "udp-lite": Keys("sock", "__sk_common.skc_node", SOCKET),
