@@ -12,8 +12,6 @@ DOCUMENTS = (
     "CONTRIBUTING",
     "Documentation/**/*.rst",
     "results/**/*.rst",
-    "series/**/cover-letter",
-    "series/**/*.patch",
     "patches/**/cover-letter",
     "patches/**/*.patch",
 )
