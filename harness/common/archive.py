@@ -117,12 +117,13 @@ def download(name: str, suite: str, architecture: str) -> Path | None:
     """The newest package of this name, or nothing."""
     conf = configuration(suite, architecture)
     folder = conf.parent.parent
-    with step(f"fetch {name} of Debian's {suite}"):
+    with step(f"fetch {name} of Debian's {suite}") as progress:
         update(conf)
         words = ["apt-get", "-q", "-c", conf, "download", name]
         done = run(words, cwd=folder, log=LOG, check=False)
-    found = sorted(folder.glob(f"{name}_*.deb"))
-    return found[-1] if found and not done.returncode else None
+        found = sorted(folder.glob(f"{name}_*.deb")) if not done.returncode else []
+        progress.note = "" if found else "not there"
+    return found[-1] if found else None
 
 
 def unpack(file: Path, folder: Path) -> None:

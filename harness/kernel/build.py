@@ -17,12 +17,7 @@ from kernel.kconfig import Fragment
 from series import source, worktree
 
 CONFIGS = ROOT / "configs"
-# The configuration of a guest; lines that only one base has stand in a file of its own.
-BASE_GUEST = tuple(
-    path
-    for path in (CONFIGS / "guest.config", CONFIGS / f"guest-{source.base_name()}.config")
-    if path.is_file()
-)
+BASE_GUEST = (CONFIGS / "guest.config",)
 GUEST = (*BASE_GUEST, CONFIGS / "series.config")
 # What make menuconfig changed.
 OWN = BUILD / "guest.config"

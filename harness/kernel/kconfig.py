@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from common import ROOT, Done, die, step
-from series import gitcmd
+from series import gitcmd, source
 
 Fragment = Path | str  # a file, or lines of one
 
@@ -27,12 +27,16 @@ def sources(repo: Path, commit: str) -> str:
 
 
 def text_of(fragment: Fragment) -> str:
-    """A fragment is a file, or lines of one in a str."""
-    if isinstance(fragment, Path):
-        if not fragment.is_file():
-            die(f"{fragment}: no such configuration fragment")
-        return fragment.read_text()
-    return fragment
+    """A fragment is a file, or lines of one in a str.
+
+    Lines of NAME.config that only one base has are in NAME-BASE.config.
+    """
+    if not isinstance(fragment, Path):
+        return fragment
+    if not fragment.is_file():
+        die(f"{fragment}: no such configuration fragment")
+    own = fragment.with_stem(f"{fragment.stem}-{source.base_name()}")
+    return fragment.read_text() + (own.read_text() if own.is_file() else "")
 
 
 def name_of(fragment: Fragment) -> str:

@@ -49,3 +49,11 @@ def test_last_line_of_a_symbol_holds():
         "# CONFIG_A is not set\nCONFIG_C=4\n",
     ]
     assert kconfig.merged(texts) == "CONFIG_B=m\n# CONFIG_A is not set\nCONFIG_C=4\n"
+
+
+def test_lines_of_one_base_follow_those_of_all(tmp_path, monkeypatch):
+    (tmp_path / "guest.config").write_text("CONFIG_A=y\n")
+    (tmp_path / "guest-6.12.config").write_text("CONFIG_B=y\n")
+    for base, text in (("6.12", "CONFIG_A=y\nCONFIG_B=y\n"), ("7.3", "CONFIG_A=y\n")):
+        monkeypatch.setenv("BASE", base)
+        assert kconfig.text_of(tmp_path / "guest.config") == text
