@@ -107,16 +107,8 @@ def try_diff(patch: Patch, linux: Linux, env: Env, *options: str) -> Done | None
         return None
     # Hunks for MAINTAINERS are stored as if our sections were not in it.
     sections = take_sections(linux, env) if MAINTAINERS in patch.changes() else []
-    done = gitcmd.git(
-        "apply",
-        "--cached",
-        "--whitespace=nowarn",
-        *options,
-        repo=repo,
-        env=env,
-        input=patch.diff,
-        check=False,
-    )
+    words = ["apply", "--cached", "--whitespace=nowarn", *options]
+    done = gitcmd.git(*words, repo=repo, env=env, input=patch.diff, check=False)
     if sections and not done.returncode:
         text = maintainers.merge(blob(":" + MAINTAINERS, repo, env), sections)
         replace(MAINTAINERS, text, repo, env)
@@ -152,14 +144,13 @@ def blob(name: str, repo: Path, env: Env | None = None) -> str:
 
 def replace(name: str, text: str, repo: Path, env: Env) -> None:
     data = text.encode("utf-8", "surrogateescape")
-    gitcmd.git(
-        "update-index",
-        "-z",
-        "--index-info",
-        repo=repo,
-        env=env,
-        input=f"100644 {store(data, repo)}\t{name}\0",
-    )
+    add_to_index([f"100644 {store(data, repo)}\t{name}\0"], repo, env)
+
+
+def add_to_index(lines: list[str], repo: Path, env: Env) -> None:
+    """Lines of mode, blob and name."""
+    words = ["update-index", "-z", "--index-info"]
+    gitcmd.git(*words, repo=repo, env=env, input="".join(lines))
 
 
 def reason(patch: Patch, said: str, where: str) -> str:
@@ -223,7 +214,7 @@ def add_files(patch: Patch, linux: Linux, env: Env) -> None:
             mode, data = "100644", merged(data, linux, env)
         lines.append(f"{mode} {store(data, repo)}\t{name}\0")
     if lines:
-        gitcmd.git("update-index", "-z", "--index-info", repo=repo, env=env, input="".join(lines))
+        add_to_index(lines, repo, env)
 
 
 def merged(own: bytes, linux: Linux, env: Env) -> bytes:

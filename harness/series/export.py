@@ -9,6 +9,7 @@ file that several commits change is built up by the hunks of each of them.
 import json
 import os
 import re
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,19 +21,10 @@ from series.topics import Entry
 
 Contents = dict[Path, tuple[bytes, bool]]  # file here: bytes, executable
 
-DIFF = [
-    "diff-tree",
-    "-p",
-    "--no-color",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-renames",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
-    "-U3",
-    "--diff-algorithm=myers",
-    "--indent-heuristic",
-]
+DIFF = shlex.split(
+    "diff-tree -p --no-color --no-ext-diff --no-textconv --no-renames --src-prefix=a/ "
+    "--dst-prefix=b/ -U3 --diff-algorithm=myers --indent-heuristic"
+)
 SIGNED = re.compile(r"^Signed-off-by: .*\n?", re.MULTILINE)
 # The topic of a new commit, if it is not that of the commit before it.
 TOPIC = re.compile(r"^Topic: (\S+)\n?", re.MULTILINE)
@@ -274,7 +266,7 @@ def without(commit: Commit, brought: set[str], path: Path) -> str:
         data = rest.encode("utf-8", "surrogateescape")
         lines.append(f"100644 {compose.store(data, path)}\t{MAINTAINERS}\0")
     with gitcmd.private_index(commit.id, path) as env:
-        gitcmd.git("update-index", "-z", "--index-info", repo=path, env=env, input="".join(lines))
+        compose.add_to_index(lines, path, env)
         return gitcmd.out("write-tree", repo=path, env=env)
 
 

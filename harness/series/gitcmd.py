@@ -12,24 +12,17 @@ from common import ROOT, Done, StrPath, run
 Env = dict[str, str]
 Person = tuple[str, str]  # name, mail
 
-OPTIONS = [
-    "-c",
+SETTINGS = (
     "safe.directory=*",  # build/ may belong to another user
-    "-c",
     "gc.auto=0",
-    "-c",
     "core.compression=1",
-    "-c",
     "core.quotePath=false",
-    "-c",
     "core.autocrlf=false",
-    "-c",
     "checkout.workers=0",
-    "-c",
     "advice.detachedHead=false",
-    "-c",
     "commit.gpgSign=false",
-]
+)
+OPTIONS = [word for setting in SETTINGS for word in ("-c", setting)]
 
 
 def clean_environment() -> Env:

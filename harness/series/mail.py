@@ -8,6 +8,7 @@ here needs a network.
 import contextlib
 import hashlib
 import json
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -54,8 +55,8 @@ def mail() -> None:
     branch = worktree.current_branch(path) if worktree.exists(path) else ""
     if branch.startswith(BRANCH):
         die(
-            f"{path} is on {branch}, which is made anew: "
-            f"run `git checkout {worktree.branch()}` there"
+            f"{path} is on {branch}, which is made anew: run `git checkout "
+            f"{worktree.branch()}` there"
         )
     only = setting("TOPIC")
     if only:
@@ -116,21 +117,12 @@ def format_patch(
     repo: Path, below: str, commit: str, folder: Path, person: gitcmd.Person
 ) -> list[Path]:
     who = gitcmd.signature(person, source.DATE)
-    options = [
-        "--cover-letter",
-        "--signoff",
-        "--no-renames",
-        "--no-signature",
-        "--no-color",
-        "--stat=72",
-        "--src-prefix=a/",
-        "--dst-prefix=b/",
-        "-o",
-        str(folder),
-    ]
-    names = gitcmd.out(
-        "format-patch", *options, f"{below}..{commit}", repo=repo, env=who
-    ).splitlines()
+    options = shlex.split(
+        "--cover-letter --signoff --no-renames --no-signature --no-color --stat=72 "
+        "--src-prefix=a/ --dst-prefix=b/"
+    )
+    words = ["format-patch", *options, "-o", str(folder), f"{below}..{commit}"]
+    names = gitcmd.out(*words, repo=repo, env=who).splitlines()
     return [Path(name) for name in names]
 
 

@@ -8,25 +8,8 @@ from series import gitcmd
 
 # Folders which mean the same in both.
 FOLDERS = (
-    "arch",
-    "block",
-    "crypto",
-    "Documentation",
-    "drivers",
-    "fs",
-    "include",
-    "init",
-    "io_uring",
-    "ipc",
-    "kernel",
-    "lib",
-    "mm",
-    "net",
-    "samples",
-    "security",
-    "sound",
-    "tools",
-    "virt",
+    *("arch", "block", "crypto", "Documentation", "drivers", "fs", "include", "init", "io_uring"),
+    *("ipc", "kernel", "lib", "mm", "net", "samples", "security", "sound", "tools", "virt"),
 )
 # The tests of a tool stay here: no patch brings them.
 HERE_ONLY = "tools/hashstats/tests/"
@@ -46,16 +29,8 @@ def in_repository(path: str) -> Path:
 def kernel_files() -> set[str]:
     """Kernel paths of every file here that some patch must bring."""
     if (ROOT / ".git").exists():
-        names = gitcmd.records(
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-            "--",
-            *FOLDERS,
-            repo=ROOT,
-        )
+        listing = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        names = gitcmd.records(*listing, "--", *FOLDERS, repo=ROOT)
     else:
         names = [
             str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).rglob("*")

@@ -12,36 +12,26 @@ from series import compose, gitcmd, source
 
 # No kernel of a guest compiles these; without them a work tree takes 0.6 GiB for 1.6.
 # Build systems need each Kconfig and Makefile.
+LEFT_OUT = (
+    *("drivers/accel", "drivers/gpu", "drivers/infiniband", "drivers/media", "drivers/staging"),
+    *("drivers/net/ethernet", "drivers/net/wireless", "sound", "tools/perf"),
+)
 NO_GUEST_NEEDS = (
     "/*",
-    *(
-        f"!/{folder}/**/*.[ch]"
-        for folder in (
-            "drivers/accel",
-            "drivers/gpu",
-            "drivers/infiniband",
-            "drivers/media",
-            "drivers/net/ethernet",
-            "drivers/net/wireless",
-            "drivers/staging",
-            "sound",
-            "tools/perf",
-        )
-    ),
-    "!/arch/*/boot/dts/**/*.dts",
-    "!/arch/*/boot/dts/**/*.dtsi",
-    "!/Documentation/**/*.rst",
-    "!/Documentation/**/*.txt",
-    "!/Documentation/**/*.yaml",
-    "!/Documentation/**/*.svg",
+    *(f"!/{folder}/**/*.[ch]" for folder in LEFT_OUT),
+    *(f"!/arch/*/boot/dts/**/*.{kind}" for kind in ("dts", "dtsi")),
+    *(f"!/Documentation/**/*.{kind}" for kind in ("rst", "txt", "yaml", "svg")),
 )
+
+
+DEVELOPERS = "patched"  # the only tree in which people work
 
 
 def folder(flavour: str) -> Path:
     return source.version_dir() / flavour
 
 
-def src(flavour: str = "patched") -> Path:
+def src(flavour: str = DEVELOPERS) -> Path:
     return folder(flavour) / "src"
 
 
@@ -62,7 +52,7 @@ def tag(path: Path) -> str:
 
 def record() -> Path:
     """Digests of the files that the work tree was composed from."""
-    return folder("patched") / "composed.json"
+    return folder(DEVELOPERS) / "composed.json"
 
 
 def complete(path: Path) -> Path:
@@ -71,7 +61,18 @@ def complete(path: Path) -> Path:
 
 
 def exists(path: Path) -> bool:
-    return (path / ".git").is_file() and complete(path).is_file()
+    """A work tree of our repository is there, and its first check out was not interrupted."""
+    link = path / ".git"
+    if not link.is_file() or not complete(path).is_file():
+        return False
+    repo = os.path.realpath(source.REPOSITORY)
+    ours = link.read_text().startswith(f"gitdir: {repo}/")
+    if not ours and path.parent.name == DEVELOPERS:
+        die(
+            f"{path}: a work tree of another repository than {repo}: fetch from there what "
+            f"you want to keep, then remove {path.parent.parent}"
+        )
+    return ours
 
 
 def add(path: Path, commit: str, *options: str, patterns: Iterable[str] = ()) -> None:
@@ -82,17 +83,8 @@ def add(path: Path, commit: str, *options: str, patterns: Iterable[str] = ()) ->
         with lock(BUILD / "worktrees.lock"):
             # A folder that is gone leaves its registration behind.
             gitcmd.git("worktree", "prune", repo=source.base_repo())
-            gitcmd.git(
-                "worktree",
-                "add",
-                "--quiet",
-                "--force",
-                "--no-checkout",
-                *options,
-                str(path),
-                commit,
-                repo=source.base_repo(),
-            )
+            words = ["worktree", "add", "--quiet", "--force", "--no-checkout", *options]
+            gitcmd.git(*words, str(path), commit, repo=source.base_repo())
             if patterns:
                 gitcmd.git("sparse-checkout", "set", "--no-cone", *patterns, repo=path)
         gitcmd.git("reset", "--quiet", "--hard", repo=path)

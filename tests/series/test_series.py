@@ -95,6 +95,14 @@ def test_interrupted_checkout_is_made_again(toy):
     assert (toy.src / "mm/first.c").is_file()
 
 
+def test_tree_of_another_repository_is_not_removed(toy):
+    toy.good("tree")
+    (toy.repo / "build/linux.git").rename(toy.repo / "build/old.git")
+    (toy.src / ".git").write_text(f"gitdir: {toy.repo}/build/old.git/worktrees/src\n")
+    assert "a work tree of another repository than" in toy.refused("tree")
+    assert "a work tree of another repository than" in toy.refused("clean")
+
+
 def test_tree_for_a_guest_leaves_drivers_out(toy):
     toy.python(
         "from series import compose, worktree; commit = compose.compose();"
