@@ -531,10 +531,6 @@ def test_check_finds_bad_white_space(toy, name, old, new):
     toy.refused("check-series")
 
 
-def test_unknown_verb(toy):
-    assert "expected a verb, one of setup, " in toy.refused("no-such")
-
-
 # --- topics and bases -------------------------------------------------------
 
 LATER = """\
