@@ -193,6 +193,7 @@ def test_old_pahole_is_replaced_for_the_base_that_needs_more(tmp_path, monkeypat
     monkeypatch.setattr(pahole, "ensure_packages", lambda *groups: None)
     monkeypatch.setattr(pahole, "version", lambda program: 124)
     monkeypatch.setattr(pahole, "newer", lambda: tmp_path)
+    monkeypatch.setenv("BASE", "6.12")
     assert pahole.words() == []
     monkeypatch.setenv("BASE", "7.3")
     assert pahole.words() == [f"PAHOLE={tmp_path}"]
