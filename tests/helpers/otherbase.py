@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A program for another base, which a process chooses once."""
+"""Targets of make for another base, which a process chooses once."""
 
 import os
 import subprocess
@@ -12,18 +12,13 @@ from series import source
 
 
 def make(verb: str, base: str, **variables: str) -> str:
-    """What a target of make prints."""
-    return run(base, "harness/cli.py", verb, **variables)
-
-
-def run(base: str, *words: str, **variables: str) -> str:
-    """What a Python program prints; skips the test if the source of that kernel is gone."""
-    env = os.environ | {"BASE": base, "PYTHONPATH": str(ROOT / "harness")} | variables
+    """What a target of make prints; skips the test if the source of that kernel is gone."""
+    env = os.environ | {"BASE": base} | variables
     if base != source.base_name():
         for name in ("KERNEL", "KERNEL_SHA256"):  # the source of this base
             env.pop(name, None)
     done = subprocess.run(
-        [sys.executable, *words],
+        [sys.executable, "harness/cli.py", verb],
         cwd=ROOT,
         env=env,
         text=True,

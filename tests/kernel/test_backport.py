@@ -19,7 +19,6 @@ pytestmark = [
 ]
 
 TABLE = re.compile(r"^name: (\S+)\n(?:.+\n)*?objects: (\d+)$", re.MULTILINE)
-TOPIC = re.compile(r"^(\S+): (\d+) objects on Linux ", re.MULTILINE)
 RAN = re.compile(r"Ran (\d+) tests: passed: (\d+)(?:, skipped: (\d+))?$", re.MULTILINE)
 
 
@@ -36,11 +35,3 @@ def test_kunit_suites(base):
     assert ran, "KUnit's report ends with no sum, or with failures"
     assert int(ran[1]) > 300
     assert int(ran[2]) + int(ran[3] or 0) == int(ran[1])
-
-
-def test_each_topic_builds_on_what_it_needs(base):
-    """As a maintainer takes it, without the other topics; tools are no part of the kernel."""
-    said = otherbase.run(base, "tests/helpers/build_topics.py")
-    assert "warning:" not in said.lower()
-    built = {topic for topic, objects in TOPIC.findall(said) if int(objects) > 0}
-    assert built == {topic for topic in topics.needs() if topics.of_base(base, [topic])} - {"tools"}

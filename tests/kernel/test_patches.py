@@ -14,7 +14,7 @@ import touched
 from common import run
 from guest import kunit, vm
 from kernel import build, machine_code
-from series import compose
+from series import compose, source, topics
 
 OURS = build.CONFIGS / "series.config"
 SMALL = (*build.BASE_GUEST, build.CONFIGS / "test/small.config")
@@ -87,6 +87,20 @@ def test_objects_of_patch_build_without_a_warning(number, kernel):
 @each_patch
 def test_patch_builds_without_a_warning(number):
     assert not walk(number, ("vmlinux",)).warnings
+
+
+@pytest.mark.parametrize(
+    "topic", [one for one in topics.needs() if topics.of_base(source.base_name(), [one])]
+)
+def test_topic_builds_on_what_it_needs(topic, kernel):
+    """As a maintainer takes it, without the other topics; tools are no part of the kernel."""
+    patches = compose.patches((topic,))
+    names = {name for patch in patches for name in {*patch.changes(), *patch.brings}}
+    targets = sorted(touched.objects(names, kernel))
+    assert bool(targets) == (topic != "tools")
+    commit = compose.compose(tuple(topics.with_needs(topic)))
+    options = {"optional": (OURS,), "targets": targets or ["prepare"]}
+    assert not build.build("topic", touched.CONFIG, commit, **options).warnings
 
 
 @pytest.mark.parametrize("subject", OPTIONAL)
