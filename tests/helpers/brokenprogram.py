@@ -14,21 +14,9 @@ def compile_changed(folder, program, name, old, new):
     text = (source / f"{program}.c").read_text()
     assert text.count(old) == 1, old
     (folder / f"{name}.c").write_text(text.replace(old, new))
-    subprocess.run(
-        [
-            "gcc",
-            "-O1",
-            "-static",
-            "-pthread",
-            "-D_GNU_SOURCE=",
-            f"-I{source}",
-            "-o",
-            folder / name,
-            folder / f"{name}.c",
-        ],
-        check=True,
-        timeout=60,
-    )
+    words = ["gcc", "-O1", "-static", "-pthread", "-D_GNU_SOURCE=", f"-I{source}"]
+    words += ["-o", folder / name, folder / f"{name}.c"]
+    subprocess.run(words, check=True, timeout=60)
     return folder / name
 
 

@@ -20,24 +20,10 @@ OURS = build.CONFIGS / "series.config"
 SMALL = (*build.BASE_GUEST, build.CONFIGS / "test/small.config")
 # Where the patches touch what runs after boot.
 HOT = (
-    "fs/buffer.o",
-    "fs/dcache.o",
-    "fs/inode.o",
-    "fs/locks.o",
-    "fs/mbcache.o",
-    "fs/namei.o",
-    "fs/namespace.o",
-    "fs/quota/dquot.o",
-    "kernel/cgroup/cgroup.o",
-    "kernel/fork.o",
-    "kernel/futex/core.o",
-    "kernel/sched/build_utility.o",
-    "kernel/time/posix-timers.o",
-    "kernel/ucount.o",
-    "kernel/user.o",
-    "mm/filemap.o",
-    "mm/khugepaged.o",
-    "mm/ksm.o",
+    *("fs/buffer.o", "fs/dcache.o", "fs/inode.o", "fs/locks.o", "fs/mbcache.o", "fs/namei.o"),
+    *("fs/namespace.o", "fs/quota/dquot.o", "kernel/cgroup/cgroup.o", "kernel/fork.o"),
+    *("kernel/futex/core.o", "kernel/sched/build_utility.o", "kernel/time/posix-timers.o"),
+    *("kernel/ucount.o", "kernel/user.o", "mm/filemap.o", "mm/khugepaged.o", "mm/ksm.o"),
     "mm/migrate.o",
 )
 # Patches of which nothing is left with their option off, and where they change code.

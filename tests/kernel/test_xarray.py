@@ -14,38 +14,15 @@ import pytest
 FOLDER = "tools/testing/radix-tree"
 # What these build from, but for what git does not have.
 PARTS = [
-    "include/linux",
-    "include/asm-generic",
-    "lib",
-    "arch/x86/include",
-    "tools/arch",
-    "tools/build",
-    "tools/include",
-    "tools/lib",
-    "tools/scripts",
-    "tools/testing/radix-tree",
-    "tools/testing/shared",
+    *("include/linux", "include/asm-generic", "lib", "arch/x86/include", "tools/arch"),
+    *("tools/build", "tools/include", "tools/lib", "tools/scripts", FOLDER, "tools/testing/shared"),
 ]
-
-
-def unpack(tree, folder):
-    """A copy of the sources: these tests are built where they stand."""
-    archive = subprocess.run(
-        ["git", "archive", "HEAD", *PARTS], cwd=tree, check=True, capture_output=True
-    )
-    subprocess.run(["tar", "x", "-C", folder], input=archive.stdout, check=True)
-    return folder / FOLDER
 
 
 def result(folder, program):
     """(status, tests that passed, tests)"""
-    subprocess.run(
-        ["make", "-s", "-j2", program],
-        cwd=folder,
-        check=True,
-        stdout=subprocess.DEVNULL,
-        timeout=300,
-    )
+    words = ["make", "-s", "-j2", program]
+    subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=300)
     done = subprocess.run([f"./{program}"], cwd=folder, text=True, capture_output=True, timeout=600)
     found = re.search(r": (\d+) of (\d+) tests passed", done.stdout)
     return (done.returncode, *(map(int, found.groups()) if found else (0, 0)))
@@ -53,7 +30,12 @@ def result(folder, program):
 
 @pytest.fixture(scope="module")
 def folder(tree, tmp_path_factory):
-    return unpack(tree, tmp_path_factory.mktemp("radix-tree"))
+    """In a copy of the sources: these tests are built where they stand."""
+    copy = tmp_path_factory.mktemp("radix-tree")
+    words = ["git", "archive", "HEAD", *PARTS]
+    archive = subprocess.run(words, cwd=tree, check=True, capture_output=True)
+    subprocess.run(["tar", "x", "-C", copy], input=archive.stdout, check=True)
+    return copy / FOLDER
 
 
 @pytest.mark.parametrize(
