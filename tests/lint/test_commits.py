@@ -9,7 +9,7 @@ from common import ROOT
 from series import gitcmd
 
 FIRST = "c50e4dbd55b90a8f987d38512b804d359d5a7165"
-SUBJECT = re.compile(r"[\w./,{} -]+: \S.{0,70}|Merge .*|Revert .*")
+SUBJECT = re.compile(r"[\w./,{} -]+: \S.*|Merge .*|Revert .*")
 FORM = "%h%x00%ae%x00%s%x00%(trailers:key=Signed-off-by,valueonly,separator=%x20)%x1e"
 
 
