@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Guests with a kernel of Debian, Python, and our tool in /tool."""
 
+import functools
+import io
+import py_compile
+import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
-from guest import initramfs, python_files, vm
+from guest import initramfs, vm
 from guest.debian_kernel import DebianKernel
 from tool import install
 
@@ -12,6 +17,44 @@ SECONDS = 60  # time limit with KVM
 # QEMU 7.2 emulates cmpxchg16b wrongly at times: a page fault in it leaves wrong
 # flags, and kernels that use it in the allocator die of it.
 PROCESSOR = ("-cpu", "max,-cx16")
+
+
+PROGRAM = Path("/usr/bin/python3.11")
+LIBRARY = Path("/usr/lib/python3.11")
+INSIDE = "/usr/lib/python311.zip"  # Python looks there by itself
+# Large, and of no use to a program without a screen.
+LEFT_OUT = ("test", "idlelib", "lib2to3", "tkinter", "distutils", "ensurepip", "pydoc_data")
+# Compiled modules are of no use in an archive.
+COMPILED = ("_ctypes", "_json", "mmap", "termios", "resource")
+
+
+@functools.cache
+def python_files() -> initramfs.Files:
+    """Guest path -> content of Python's library, as one archive of bytecode."""
+    found: dict[initramfs.Inside, Path | str | bytes] = {INSIDE: library()}
+    folder = LIBRARY / "lib-dynload"
+    for name in COMPILED:
+        for path in folder.glob(f"{name}.cpython-*.so"):
+            found[path] = path
+            for needed in initramfs.libraries(path):
+                found[needed] = needed
+    return found
+
+
+def library() -> bytes:
+    packed = io.BytesIO()
+    with (
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive,
+        tempfile.TemporaryDirectory() as temp,
+    ):
+        for path in sorted(LIBRARY.rglob("*.py")):
+            name = path.relative_to(LIBRARY)
+            if name.parts[0] in LEFT_OUT or name.parts[0].startswith("config-"):
+                continue
+            compiled = py_compile.compile(str(path), cfile=f"{temp}/one.pyc", optimize=1)
+            if compiled:
+                archive.write(compiled, str(name.with_suffix(".pyc")))
+    return packed.getvalue()
 
 
 def tool_files() -> dict[initramfs.Inside, Path | str | bytes]:
@@ -25,7 +68,7 @@ def tool_files() -> dict[initramfs.Inside, Path | str | bytes]:
 
 def guest(kernel: DebianKernel | vm.Image, script: str, **options: Any) -> vm.Guest:
     """A guest with one of Debian's kernels, or another one, with Python and the tool."""
-    files = dict(python_files.files()) | tool_files() | dict(options.pop("files", {}))
+    files = dict(python_files()) | tool_files() | dict(options.pop("files", {}))
     image: vm.Image
     if isinstance(kernel, DebianKernel):
         files.update(kernel.files())
@@ -36,7 +79,7 @@ def guest(kernel: DebianKernel | vm.Image, script: str, **options: Any) -> vm.Gu
         image,
         script,
         files=files,
-        programs=[str(python_files.PROGRAM), *options.pop("programs", ())],
+        programs=[str(PROGRAM), *options.pop("programs", ())],
         qemu=[*PROCESSOR, *options.pop("qemu", ())],
         timeout=options.pop("timeout", SECONDS),
         **options,

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Guests with the host's own userland: virtme-ng, the host's files over 9p."""
 
-import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -95,29 +93,23 @@ def run(cmd: list[str], limit: float) -> float:
     """Run the script in a guest, show what it prints, judge its end."""
     start = time.monotonic()
     progress = Step("boot the guest").begin()
-    process = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", *cmd],
-        start_new_session=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    readers = [
-        threading.Thread(target=to_screen, args=(process.stdout, progress)),
-        threading.Thread(target=to_file, args=(process.stderr,)),
-    ]
-    for reader in readers:
-        reader.start()
+    with open(CONSOLE, "wb") as log:
+        process = subprocess.Popen(
+            [*vm.DIES_WITH_US, *cmd],
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+        )
+    reader = threading.Thread(target=to_screen, args=(process.stdout, progress))
+    reader.start()
     try:
         status = process.wait(limit)
     except subprocess.TimeoutExpired:
         status = None
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        for reader in readers:
-            reader.join()
+        vm.kill(process)
+        reader.join()
         progress.end()
     judge(status, limit)
     return time.monotonic() - start
@@ -131,11 +123,6 @@ def to_screen(stream: IO[bytes], progress: Step) -> None:
             print(progress.line())
         sys.stdout.write(line.decode(errors="replace").replace("\r", ""))
         sys.stdout.flush()
-
-
-def to_file(stream: IO[bytes]) -> None:
-    with open(CONSOLE, "wb") as log:
-        shutil.copyfileobj(stream, log)
 
 
 def console() -> str:
