@@ -112,6 +112,22 @@ def compiler_of(flags: Iterable[str]) -> str:
     return compiler(chosen[-1] if chosen else "gcc")
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """What a kernel is built from, besides a commit."""
+
+    fragments: tuple[Fragment, ...]  # every line must survive in the configuration
+    optional: tuple[Fragment, ...] = ()  # lines that need not
+    flags: tuple[str, ...] = ()  # words for each make, such as ARCH=um
+    targets: tuple[str, ...] = TARGETS
+
+    def digests(self) -> list[object]:
+        """What a configuration depends on, besides the kernel's source."""
+        ours: tuple[Fragment, ...] = (Path(__file__), Path(kconfig.__file__))
+        texts = [digest_of(part) for part in (ours, self.fragments, self.optional)]
+        return [*texts, list(self.flags), compiler_of(self.flags)]
+
+
 def build(
     flavour: str,
     fragments: Iterable[Fragment],
@@ -121,72 +137,53 @@ def build(
     targets: Iterable[str] = TARGETS,
     tree: str = "",
 ) -> Build:
-    """Build a commit with a configuration; gives a Build.
+    """Build a commit with a configuration, as Recipe has it; gives a Build.
 
-    Every line of `fragments` must survive in the configuration, those of
-    `optional` need not; `flags` are words for each make, such as ARCH=um.
     `tree` is the flavour whose work tree is built, else the flavour has its own.
     Nothing is done when nothing changed.
     """
     tree = tree or flavour
+    recipe = Recipe(tuple(fragments), tuple(optional), tuple(flags), tuple(targets))
     ensure_packages("source", "build")
     with lock(source.version_dir() / f"build-{flavour}.lock"):
         src = worktree.src() if tree == "patched" else worktree.checkout(tree, commit)
         if worktree.head(src) != commit:
             die(f"{src} is not at the composed commit: run `make tree` first")
-        return _build(
-            flavour, src, list(fragments), list(optional), commit, list(flags), list(targets)
-        )
+        return _build(flavour, src, commit, recipe)
 
 
-def _build(
-    flavour: str,
-    src: Path,
-    fragments: list[Fragment],
-    optional: list[Fragment],
-    commit: str,
-    flags: list[str],
-    targets: list[str],
-) -> Build:
+def _build(flavour: str, src: Path, commit: str, recipe: Recipe) -> Build:
     folder = worktree.folder(flavour)
     result = Build(flavour, src, folder / "obj", folder / "build.log", [])
     record = folder / "build.json"
-    key = build_key(fragments, optional, commit, flags, targets)
+    key = [*recipe.digests(), commit, list(recipe.targets)]
     known = json.loads(record.read_text()) if record.is_file() else {}
-    if known.get("key") == key and have(result, targets):
+    there = "vmlinux" not in recipe.targets or result.vmlinux.is_file()
+    if known.get("key") == key and there:
         result.warnings = known["warnings"]
         return result
     record.unlink(missing_ok=True)
-    configure(result, fragments, optional, commit, flags)
-    compile_kernel(result, flags, targets)
+    configure(result, commit, recipe)
+    compile_kernel(result, recipe)
     if worktree.head(src) != commit:
         die(f"{src} was moved to another commit during the build; run it again")
     record.write_text(json.dumps({"key": key, "warnings": result.warnings}))
     return result
 
 
-def configure(
-    result: Build,
-    fragments: list[Fragment],
-    optional: list[Fragment],
-    commit: str,
-    flags: list[str],
-) -> None:
+def configure(result: Build, commit: str, recipe: Recipe) -> None:
     """Write the configuration, unless it stands and nothing it comes from changed."""
     record = result.obj.parent / "config.json"
-    key = [
-        *build_key(fragments, optional, "", flags, []),
-        kconfig.sources(result.src, commit),
-    ]
+    key = [*recipe.digests(), kconfig.sources(result.src, commit)]
     if record.is_file() and json.loads(record.read_text()) == [key, config_digest(result)]:
         return
     record.unlink(missing_ok=True)
     kconfig.configure(
         result.src,
         result.obj,
-        fragments,
-        optional,
-        lambda *words, log: make(*words, *flags, log=log),
+        recipe.fragments,
+        recipe.optional,
+        lambda *words, log: make(*words, *recipe.flags, log=log),
     )
     record.write_text(json.dumps([key, config_digest(result)]))
 
@@ -196,28 +193,12 @@ def config_digest(result: Build) -> str | None:
     return hashlib.sha256(config.read_bytes()).hexdigest() if config.is_file() else None
 
 
-def build_key(
-    fragments: list[Fragment],
-    optional: list[Fragment],
-    commit: str,
-    flags: list[str],
-    targets: list[str],
-) -> list[str | list[str]]:
-    ours: list[Fragment] = [Path(__file__), Path(kconfig.__file__)]
-    digests = map(digest_of, (ours, fragments, optional))
-    return [*digests, commit, flags, targets, compiler_of(flags)]
-
-
-def digest_of(texts: list[Fragment]) -> str:
+def digest_of(texts: Iterable[Fragment]) -> str:
     return hashlib.sha256("".join(map(kconfig.text_of, texts)).encode()).hexdigest()
 
 
-def have(result: Build, targets: list[str]) -> bool:
-    return "vmlinux" not in targets or result.vmlinux.is_file()
-
-
-def compile_kernel(result: Build, flags: list[str], targets: list[str]) -> None:
-    words = [*flags, *targets] + (["V=1"] if flag("V") else [])
+def compile_kernel(result: Build, recipe: Recipe) -> None:
+    words = [*recipe.flags, *recipe.targets] + (["V=1"] if flag("V") else [])
     what = f"build {result.flavour} kernel"
     COMPILING.append(make_counted(what, result.flavour, result.src, result.obj, result.log, words))
     read_warnings(result)

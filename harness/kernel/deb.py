@@ -105,7 +105,7 @@ def configure(src: Path, obj: Path, start: distribution.Start, words: list[str])
         src,
         obj,
         [wanted],
-        list[kconfig.Fragment](extra),
+        extra,
         lambda *targets, log: build.make(*targets, *words, log=log),
         start=start.text,
     )

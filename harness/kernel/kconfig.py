@@ -3,7 +3,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from common import ROOT, Done, die, step
@@ -69,8 +69,8 @@ def start_target(fragments: Iterable[Fragment]) -> str:
 def configure(
     src: Path,
     obj: Path,
-    fragments: list[Fragment],
-    optional: list[Fragment],
+    fragments: Sequence[Fragment],
+    optional: Sequence[Fragment],
     make: Callable[..., Done],
     start: str | None = None,
 ) -> None:

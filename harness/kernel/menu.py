@@ -35,7 +35,7 @@ def menuconfig() -> int:
 def prepare(obj: Path) -> str:
     """Write the guest's configuration with the options kept so far; it without them."""
     src = worktree.src()
-    kconfig.configure(src, obj, [], list(build.GUEST), build.make)
+    kconfig.configure(src, obj, [], build.GUEST, build.make)
     before = (obj / ".config").read_text()
     if build.OWN.is_file():
         kconfig.configure(src, obj, [], [build.OWN], build.make, start=before)

@@ -22,7 +22,7 @@ def test_a_build_depends_on_its_own_compiler():
 
 def test_a_required_line_is_not_an_optional_one():
     line = "CONFIG_NUMA=y\n"
-    assert build.build_key([line], [], "", [], []) != build.build_key([], [line], "", [], [])
+    assert build.Recipe((line,)).digests() != build.Recipe((), (line,)).digests()
 
 
 @pytest.mark.parametrize(
