@@ -57,10 +57,9 @@
  * since other tasks then use get_bh(), which does not test for BUFFER_FROZEN.
  * The buffers remain in the table.
  *
- * mmb_sync() of Linux 7.3 takes references without a test at any time. A thaw
- * adds to b_count, so it keeps them. But mmb_sync() may take a reference after
- * drop_buffers() has tested for 0, and drop_buffers() then frees the buffer.
- * Linux 7.3 has this race without the table, too.
+ * mmb_sync() of Linux 7.3 takes references without a test, also while buffers
+ * are frozen. A thaw adds to b_count, so it keeps them. drop_buffers() looks for
+ * such a reference after it has taken the buffer off its list, and then thaws.
  *
  * A lookup that runs at the same time as discard_buffer() may return the buffer
  * or miss it, like a lookup in the LRU or in the page cache. A lookup that begins
@@ -105,7 +104,6 @@
 #include <linux/buffer_head.h>
 #include <linux/cpumask.h>
 #include <linux/hash.h>
-#include <linux/limits.h>
 #include <linux/memblock.h>
 #include <linux/pagemap.h>
 #include <linux/rculist_bl.h>
@@ -113,9 +111,6 @@
 #include <linux/sizes.h>
 
 #include <asm/runtime-const.h>
-
-/* Far from 0, so that an unexpected get_bh() does not make it positive. */
-#define BUFFER_FROZEN	(INT_MIN / 2)
 
 static unsigned int buffer_hash_shift __ro_after_init __used;
 static struct hlist_bl_head *buffer_hashtable __ro_after_init __used;

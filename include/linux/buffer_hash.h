@@ -2,10 +2,12 @@
 #ifndef _LINUX_BUFFER_HASH_H
 #define _LINUX_BUFFER_HASH_H
 
+#include <linux/atomic.h>
 #include <linux/bits.h>
 #include <linux/buffer_head.h>
 #include <linux/hashstats.h>
 #include <linux/init.h>
+#include <linux/limits.h>
 #include <linux/types.h>
 
 struct block_device;
@@ -24,6 +26,17 @@ void buffer_hash_add_folio(struct folio *folio);
 bool buffer_hash_freeze(struct buffer_head *head);
 void buffer_hash_thaw(struct buffer_head *head);
 bool buffer_hash_evict(struct buffer_head *head);
+
+/* Far from 0, so that an unexpected get_bh() does not make it positive. */
+#define BUFFER_FROZEN	(INT_MIN / 2)
+
+/* References to a buffer that may be frozen. */
+static inline int buffer_hash_refs(const struct buffer_head *bh)
+{
+	int count = atomic_read(&bh->b_count);
+
+	return count < 0 ? count - BUFFER_FROZEN : count;
+}
 
 /* Has a buffer been in the table? @b_state may be ORed from several. */
 static inline bool buffer_was_hashed(unsigned long b_state)
@@ -92,6 +105,11 @@ static inline bool buffer_hash_evict(struct buffer_head *head)
 static inline bool buffer_was_hashed(unsigned long b_state)
 {
 	return false;
+}
+
+static inline int buffer_hash_refs(const struct buffer_head *bh)
+{
+	return atomic_read(&bh->b_count);
 }
 
 static inline void buffer_hash_count_cache_hit(void)

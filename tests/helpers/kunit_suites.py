@@ -10,7 +10,7 @@ LEAST = {
         "": 60,
         "boot_hash_test_number/": 40,
     },
-    "bucket_locks": {"": 2},
+    "hashtable": {"": 10, "hashtable_test_bucket_locks": 1},
     "buffer_hash": {"": 11},
     "page_hash": {"": 15},
     "hash_keyed": {"": 11},
