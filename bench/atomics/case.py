@@ -311,15 +311,12 @@ def read_figures(result):
             f"atomics_per_page_batch_{pages}", per_page(result, "base", case("together", pages))
         )
         for kind, name in ("ours", "atomics_ratio"), ("hash", "atomics_hash_ratio"):
-            result.figure(
-                f"{name}_{pages}",
-                of(result, kind, case("together", pages))
-                / of(result, "base", case("together", pages)),
-            )
-        result.figure(
-            f"atomics_ratio_one_by_one_{pages}",
-            of(result, "ours", case("one", pages)) / of(result, "base", case("one", pages)),
-        )
+            compare(result, f"{name}_{pages}", kind, case("together", pages))
+        compare(result, f"atomics_ratio_one_by_one_{pages}", "ours", case("one", pages))
+
+
+def compare(result, name, kind, case):
+    result.compare(name, *(of(result, one, case) for one in ("base", kind, "again")))
 
 
 def ratio_figures(result):

@@ -310,12 +310,10 @@ def figures(result):
     for size in BLOCKS:
         for phase in PHASES:
             wanted = {"blocks": size, "phase": phase}
-            result.figure(
-                f"insn_ratio_{short(phase)}_{size}",
-                mean(result, kernel_insns, "ours", **wanted)
-                / mean(result, kernel_insns, "base", **wanted),
-            )
-            result.figure(f"insn_aa_ratio_{short(phase)}_{size}", same_again(result, **wanted))
+            base, ours = (mean(result, kernel_insns, kind, **wanted) for kind in ("base", "ours"))
+            noise = same_again(result, **wanted)
+            result.compare(f"insn_ratio_{short(phase)}_{size}", base, ours, again=noise * base)
+            result.figure(f"insn_aa_ratio_{short(phase)}_{size}", noise)
     result.figure("insn_ratio_cold_ls", result.value("insn_ratio_cold_ls_1k"))
 
 

@@ -222,24 +222,23 @@ def chosen(result, kernel, counting="off", names=SEGMENTS):
 def lookup_figures(result):
     base, off = chosen(result, "base"), chosen(result, "patched")
     on = chosen(result, "patched", "on")
-    figure = result.figure
-    figure("dentry_off_insn_ratio", per_call(off) / per_call(base))
-    figure("dentry_on_insn_ratio", per_call(on) / per_call(off))
+    noise = same_again(base)
+
+    def compare(name, before, after, parts=PARTS):
+        costs = [per_call(runs, parts) for runs in (before, after)]
+        result.compare(name, *costs, again=costs[0] * noise)
+
+    compare("dentry_off_insn_ratio", base, off)
+    compare("dentry_on_insn_ratio", off, on)
     # Including the cost of a lookup to its callers.
-    figure(
-        "dentry_off_insn_ratio_with_callers",
-        per_call(off, PARTS + CALLERS) / per_call(base, PARTS + CALLERS),
-    )
+    compare("dentry_off_insn_ratio_with_callers", base, off, PARTS + CALLERS)
     for names in SEGMENTS:
-        figure(
-            f"dentry_off_insn_ratio_{names}",
-            per_call(chosen(result, "patched", names=[names]))
-            / per_call(chosen(result, "base", names=[names])),
-        )
+        sides = [chosen(result, side, names=[names]) for side in ("base", "patched")]
+        compare(f"dentry_off_insn_ratio_{names}", *sides)
     for name, runs in ("base", base), ("off", off), ("on", on):
-        figure(f"dentry_insn_{name}", per_call(runs))
-    figure("dentry_aa_insn_ratio_base", same_again(base))
-    figure("dentry_aa_insn_ratio_patched", same_again(off))
+        result.figure(f"dentry_insn_{name}", per_call(runs))
+    result.figure("dentry_aa_insn_ratio_base", noise)
+    result.figure("dentry_aa_insn_ratio_patched", same_again(off))
 
 
 def same_again(runs):

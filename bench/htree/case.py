@@ -278,7 +278,7 @@ def figures(result):
                 for kernel in ("base", "ours")
             )
             result.figure(f"insn_{phase}_{end}", ours)
-            result.figure(f"insn_ratio_{phase}_{end}", ours / base)
+            result.compare(f"insn_ratio_{phase}_{end}", base, ours)
         for kernel, figure in (("ours", "insn_hash"), ("base", "insn_hash_base")):
             result.figure(
                 f"{figure}_{end}",

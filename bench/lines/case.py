@@ -220,8 +220,10 @@ def names(result):
 def figures(result):
     for figure, operations in FIGURES.items():
         for cpus in CPUS:
-            result.figure(f"lines_{figure}_{cpus}", each(result, "ours", cpus, operations))
-            result.figure(f"lines_{figure}_{cpus}_base", each(result, "base", cpus, operations))
+            base, ours = (each(result, side, cpus, operations) for side in ("base", "ours"))
+            # Two runs are the same.
+            result.figure(f"lines_{figure}_{cpus}", ours, mainline=base, series=ours, control=1)
+            result.figure(f"lines_{figure}_{cpus}_base", base)
     pairs = [
         (each(result, "base", cpus, [name]), each(result, "ours", cpus, [name]))
         for name in names(result)
@@ -267,7 +269,3 @@ def draw(result):
             for one in result.runs("lines", kernel=side, cpus=max(CPUS), operation=name)
         ],
     )
-
-
-def shown_operations():
-    return [name for operations in FIGURES.values() for name in operations]

@@ -223,14 +223,12 @@ def instruction_figures(result):
     for kind, state in ("ours", "off"), ("hash", "on"):
         for place in PLACES:
             suffix = "" if place == "ext4" else f"_{place}"
-            result.figure(
-                f"insn_ratio_random_read_{state}{suffix}",
-                insns(result, kind, "random", place) / insns(result, "base", "random", place),
-            )
+            sides = [insns(result, one, "random", place) for one in ("base", kind)]
+            again = sides[0] * same_again(result)
+            result.compare(f"insn_ratio_random_read_{state}{suffix}", *sides, again=again)
     for mode in ("sequential", "mapped"):
-        result.figure(
-            f"insn_ratio_{mode}_read", insns(result, "ours", mode) / insns(result, "base", mode)
-        )
+        sides = [insns(result, one, mode) for one in ("base", "ours")]
+        result.compare(f"insn_ratio_{mode}_read", *sides)
     for kind in ("base", "ours"):
         result.figure(
             f"insn_lock_share_{kind}",

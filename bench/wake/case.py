@@ -204,8 +204,17 @@ def wake_figures(result):
                 ("_folio", {"key": "folio"}),
             ):
                 case = usual | other
-                result.figure(f"ratio_{name}{mark}", ratio(result, compiler, ours, **case))
-                result.figure(f"aa_{name}{mark}", ratio(result, compiler, AGAIN, **case))
+                base, series, again = (
+                    times(result, compiler, side, **case) for side in (BASE, ours, AGAIN)
+                )
+                result.figure(
+                    f"ratio_{name}{mark}",
+                    of_base(series, base),
+                    mainline=statistics.median(base),
+                    series=statistics.median(series),
+                    control=of_base(again, base),
+                )
+                result.figure(f"aa_{name}{mark}", of_base(again, base))
         result.figure(f"wake_alone_{compiler}", result.value(f"ratio_{compiler}_0"))
     boot_size_figures(result)
     empty_figures(result)

@@ -10,6 +10,8 @@ from series import source
 
 # These run in `make test`, too: they need no kernel besides those of other tests.
 CHEAP = ("spread", "halfmd4", "hashstats", "htree")
+# Patterns of figures that only larger loads have.
+LARGER = {"crowd": ("kept_*",)}
 
 
 def marks(name):
@@ -28,4 +30,4 @@ def test_figures_are_those_that_are_declared(name, kernel, tmp_path, monkeypatch
     assert all(math.isfinite(one["value"]) for one in figures.values())
     # The first pattern that matches counts: none stands in vain.
     used = {one.figure(figure).pattern for figure in figures}
-    assert used == {figure.pattern for figure in one.figures}
+    assert {figure.pattern for figure in one.figures} - used <= set(LARGER.get(name, ()))
