@@ -353,20 +353,6 @@ def test_picture_as_svg(tmp_path, fonts):
     assert "<svg" in made[0] and f"{OF_DENTRY[1]} objects, {OF_DENTRY[0]} buckets" in made[0]
 
 
-def test_picture_with_several_copies_and_logarithmic_bars(tmp_path, fonts, before):
-    """Each copy has a label, and the axis says what it is."""
-    path = tmp_path / "a.svg"
-    drawn(fonts, "hist", "dentry", "--log", "-f", before, "-f", AFTER, "--png", path)
-    text = path.read_text()
-    for label in (
-        "buckets, logarithmic",
-        "before.hashstats, ok: ",
-        "after.hashstats, ok: ",
-        "buckets with a random function",
-    ):
-        assert label in text
-
-
 @pytest.mark.parametrize(
     "words", [["hist", "dentry"], ["report"], ["record", "-t", "9"]], ids=" ".join
 )
@@ -395,15 +381,6 @@ def test_diff_tells_what_changed():
     assert re.search(r"hit-rate between +0.750", text)
     assert "mount: gone" in text and "uid: new" in text
     assert "1 table unchanged" in text
-
-
-def test_diff_of_a_reset():
-    text = diffed(
-        file(table("dentry", *CHANCE, lookups=100, hits=50)),
-        file(table("dentry", *CHANCE, lookups=10, hits=9)),
-        "--all",
-    )
-    assert "-90" in text and "between" not in text
 
 
 def test_diff_of_wakeups():
@@ -742,13 +719,6 @@ def test_grub_without_a_change(tmp_path):
     assert "Nothing to apply." in text and not path.exists()
 
 
-@pytest.mark.parametrize("words", [("--yes",), ("--grub-file", "/tmp/a.cfg")])
-def test_grub_options_need_apply_grub(words):
-    done = hashstats("advise", "-f", "-", *words, text=CROWDED)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"hashstats: {words[0]}: expected --apply-grub with it\n"
-
-
 # --- record, report -----------------------------------------------------------
 
 
@@ -795,17 +765,6 @@ def test_report_picture(tmp_path, fonts):
     path = tmp_path / "heat.png"
     drawn(fonts, "report", "dentry", "inode", "-f", "-", "--png", path, text=GROWING)
     assert png_size(path) == (2 * 768, 456)
-
-
-def test_scale_is_that_of_the_shades():
-    from hashstats_tool import heat
-
-    for most in (1, 2, 3, 7, 50, 6465):
-        told = {}
-        for text in heat.scale(most, heat.BLOCKS):
-            sign, first, *_, last = [*text.split(), text.split()[-1]]
-            told |= dict.fromkeys(range(int(first), int(last) + 1), sign)
-        assert told == {n: heat.shade(n, most, heat.BLOCKS) for n in range(1, most + 1)}
 
 
 def test_heat_picture_has_host_time_and_verdict(tmp_path, fonts):
@@ -1074,18 +1033,6 @@ def peak_memory(path):
             env=environment(),
         ).stdout
     )
-
-
-def test_heat_map_of_many_samples_has_all_of_them():
-    """The one sample with long chains is seen, wherever it is."""
-    for place in (0, 700, 1299):
-        copies = [file(table("dentry", 1000, 24))] * 1300
-        copies[place] = file(table("dentry", *FULL))
-        text = said("report", "dentry", "-f", "-", COLUMNS="100", text=recording(*copies, step=1))
-        assert text.startswith("1300 readings in 1299 s")
-        rows = {line[:5].strip(): line[6:] for line in text.splitlines()[3:]}
-        assert len(rows["4"].strip()) == 1 and "1299 s" in text
-        assert len(rows["4"]) == pytest.approx(1 + 92 * place / 1300, abs=8)
 
 
 # --- how fast, how small ------------------------------------------------------

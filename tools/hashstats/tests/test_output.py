@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import test_corpus as corpus
-from toyhashstats import file, hashstats, said, table
+from toyhashstats import file, said, table
 
 COMMANDS = {
     "show": ["show", "-f", "FILE"],
@@ -144,16 +144,3 @@ def test_fifo_is_written_to(words, tmp_path):
     finally:
         os.close(reader)
     assert stat.S_ISFIFO(fifo.stat().st_mode)
-
-
-@pytest.mark.parametrize("minor,status", [(3, 0), (7, 2)], ids=["null", "full"])
-@every_replacing
-def test_device_is_written_to(words, minor, status, tmp_path):
-    node = tmp_path / "node"
-    try:
-        os.mknod(node, stat.S_IFCHR | 0o600, os.makedev(1, minor))
-    except PermissionError:
-        pytest.skip("only root makes device nodes")
-    done = hashstats(*words, node, text=CROWDED)
-    assert (done.returncode, done.stderr.count("\n")) == (status, bool(status))
-    assert stat.S_ISCHR(node.stat().st_mode) and os.listdir(tmp_path) == ["node"]

@@ -165,11 +165,6 @@ def test_unit_knows_the_end_of_this_day(zone, now, hours, tmp_path):
     assert f"-t {3600 * hours - 300} " in done.stdout
 
 
-def test_unit_fails_if_date_does(tmp_path):
-    done = recording_at(tmp_path, "UTC", "no-day 0:00")
-    assert done.returncode != 0 and not done.stdout
-
-
 # --- the manual ---------------------------------------------------------------
 
 MANUAL = TOOL / "hashstats.1"
