@@ -62,12 +62,13 @@ def herd() -> Command:
 
 def model() -> Path:
     """A folder with the memory model of the base kernel."""
-    folder = source.version_dir() / "memory-model"
+    linux = source.linux()
+    folder = linux.folder / "memory-model"
     with lock(folder.with_suffix(".lock")):
         if not (folder / MODEL / "linux-kernel.cfg").is_file():
             folder.mkdir(exist_ok=True)
             packed = folder / "model.tar"
-            gitcmd.git("archive", f"--output={packed}", "base", MODEL, repo=source.base_repo())
+            gitcmd.git("archive", f"--output={packed}", linux.commit, MODEL, repo=linux.repo)
             subprocess.run(["tar", "-xf", packed, "-C", folder], check=True)
             packed.unlink()
     return folder / MODEL
