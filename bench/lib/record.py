@@ -250,4 +250,4 @@ def draw(name: str, **picture: Any) -> None:
     except Failure as failure:
         print(f"  no picture: {failure}")
         return
-    print(f"  picture: {path.relative_to(ROOT)}")
+    print(f"  picture: {os.path.relpath(path, ROOT)}")

@@ -6,6 +6,7 @@ bench/ with a case.py is a benchmark.
 """
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -54,7 +55,7 @@ def measure(name: str) -> None:
     case(name).measure(result, benchmark.loads[size()])
     path = result.save()
     figure_table(result.data["figures"])
-    print(f"  written: {path.relative_to(ROOT)}")
+    print(f"  written: {os.path.relpath(path, ROOT)}")
 
 
 def bench(name: str) -> int:
