@@ -8,8 +8,8 @@ import pytest
 from bench.lib import record, run
 from series import source
 
-# These run in `make test`, too: they need no kernel besides those of other tests.
-CHEAP = ("spread", "halfmd4", "hashstats", "htree")
+# These run in `make test`, too: they need no kernel of mainline.
+CHEAP = ("spread", "halfmd4")
 # Patterns of figures that only larger loads have.
 LARGER = {"crowd": ("kept_*",)}
 
